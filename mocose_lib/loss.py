@@ -1,0 +1,32 @@
+"""InfoNCE (MoCoSE eq. 3; with the batch's keys as negatives: SimCSE eq. 1)."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional as F
+
+
+def info_nce(
+    query: Float[Tensor, "batch dim"],
+    keys: Float[Tensor, "batch dim"],
+    negatives: Float[Tensor, "n dim"],
+    temperature: float,
+    similarity: str = "cosine",
+    batch_negatives: bool = False,
+) -> Float[Tensor, ""]:
+    """Mean over the batch of -log exp(q.k/t) / (exp(q.k/t) + sum_l exp(q.l/t)), in nats.
+
+    `keys[i]` is the positive of `query[i]`; l runs over `negatives` and, with
+    `batch_negatives`, over the other keys. `similarity` "cosine" normalises both sides first.
+    """
+    query, keys, negatives = query.float(), keys.float(), negatives.float()
+    if similarity == "cosine":
+        query, keys, negatives = (F.normalize(x, dim=-1) for x in (query, keys, negatives))
+    if batch_negatives:
+        positive = query @ keys.T  # (batch, batch), the positives on the diagonal
+        answer = torch.arange(len(query), device=query.device)
+    else:
+        positive = (query * keys).sum(-1, keepdim=True)  # (batch, 1)
+        answer = torch.zeros(len(query), dtype=torch.long, device=query.device)
+    logits = torch.cat([positive, query @ negatives.T], dim=1) / temperature
+    return F.cross_entropy(logits, answer)

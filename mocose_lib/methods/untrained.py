@@ -1,0 +1,7 @@
+"""The encoder as it comes: [CLS], mean or first-last average, no training (MoCoSE Table 1)."""
+
+from .base import Fitted, load_encoder
+
+
+def fit(config, checkpoint=None, device="cpu", bar=True) -> Fitted:
+    return Fitted(load_encoder(config, device).encode)

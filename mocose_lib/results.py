@@ -1,0 +1,67 @@
+"""Runs gathered into tables."""
+
+import json
+
+import pandas as pd
+
+from .config import FIELDS, StudyError
+from .files import STUDY
+from .stats import interval
+
+
+def load_runs(profile: str, configs=None) -> pd.DataFrame:
+    """One row a run: id, every field of its Config, every metric, best_step, seconds.
+
+    With `configs`, exactly those runs, in that order; raises StudyError naming how many are
+    missing and the command that makes them. Without, all runs of the profile.
+    """
+    from .run import run_file
+
+    if configs is None:
+        paths = sorted((STUDY / "data" / "runs" / profile).glob("*.json"))
+    else:
+        paths = [run_file(config, profile) for config in dict.fromkeys(configs)]
+        absent = [path for path in paths if not path.exists()]
+        if absent:
+            raise StudyError(
+                f"{len(absent)} of {len(paths)} runs of profile {profile!r} are missing; "
+                f"make them with `make study PROFILE={profile}` or mode = 'run'."
+            )
+    return pd.DataFrame([_row(path) for path in paths], columns=None if paths else ["id", *FIELDS])
+
+
+def _row(path) -> dict:
+    record = read_run(path)
+    config = {k: str(v) if isinstance(v, list) else v for k, v in record["config"].items()}
+    rest = {"best_step": record["progress"]["best_step"], "seconds": record["seconds"]}
+    return {"id": record["id"], **config, **record["metrics"], **rest}
+
+
+def read_run(path) -> dict:
+    """A run file as it is. Raises StudyError when it is damaged."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        record["metrics"], record["config"], record["progress"]  # noqa: B018
+        return record
+    except (json.JSONDecodeError, KeyError, UnicodeDecodeError) as cause:
+        raise StudyError(f"run file {path.name} is damaged ({cause}); delete it to run it again.") from None
+
+
+def history(profile: str, configs) -> pd.DataFrame:
+    """The training curves: id, step, loss, score (of the split that chose the checkpoint)."""
+    from .run import run_file
+
+    records = (read_run(run_file(config, profile)) for config in configs)
+    return pd.DataFrame(
+        [{"id": r["id"], **row} for r in records for row in r["progress"]["history"]]
+    )
+
+
+def summary(runs: pd.DataFrame, by: list[str], metric: str = "sts_avg") -> pd.DataFrame:
+    """Mean over seeds with its 95 % interval: columns `by`, mean, low, high, n."""
+    rows = []
+    for point, group in runs.groupby(by, sort=False, dropna=False):
+        found = interval(group[metric].to_numpy())
+        rows.append({**dict(zip(by, point, strict=True)), "mean": found.mean, "low": found.low,
+                     "high": found.high, "n": found.n})  # fmt: skip
+    return pd.DataFrame(rows)

@@ -1,0 +1,160 @@
+"""A run: one Config in, one file out. Runs are the truth; all else is derived from them."""
+
+import hashlib
+import json
+import logging
+import multiprocessing
+import os
+import platform
+import time
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from tqdm.auto import tqdm
+
+from .config import Config, StudyError, choose
+from .files import STUDY, write_atomically
+
+log = logging.getLogger(__name__)
+PACKAGES = ("torch", "transformers", "datasets", "tokenizers", "numpy", "scipy")
+
+
+@cache
+def encoder_digest(name: str) -> str:
+    """sha256 (first 12 digits) of a local encoder's weights; empty for one from the hub."""
+    from .encoder import locate
+
+    weights = (locate(name) or Path()) / "model.safetensors"
+    return hashlib.sha256(weights.read_bytes()).hexdigest()[:12] if weights.is_file() else ""
+
+
+def run_id(config: Config) -> str:
+    """The run's name: its method and a digest of all fields and of the encoder's weights."""
+    text = config.to_json() + encoder_digest(config.encoder)
+    return f"{config.method}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def run_file(config: Config, profile: str) -> Path:
+    return STUDY / "data" / "runs" / profile / f"{run_id(config)}.json"
+
+
+def is_done(config: Config, profile: str) -> bool:
+    return run_file(config, profile).exists()
+
+
+def code_version() -> str:
+    """The package's version, and a digest of its source, so that edits show."""
+    folder = Path(__file__).parent
+    sources = b"".join(path.read_bytes() for path in sorted(folder.rglob("*.py")))
+    try:
+        release = version("mocose-lib")
+    except PackageNotFoundError:
+        release = "uninstalled"
+    return f"{release}+{hashlib.sha256(sources).hexdigest()[:8]}"
+
+
+def stamp(device: str) -> dict:
+    """Where and with what a run was made."""
+    import torch
+
+    name = torch.cuda.get_device_name() if device == "cuda" else platform.machine()
+    return {
+        "code": code_version(), "python": platform.python_version(), "device": f"{device}: {name}",
+        "threads": torch.get_num_threads(), "packages": {p: version(p) for p in PACKAGES},
+        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }  # fmt: skip
+
+
+def default_device() -> str:
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def run(config: Config, profile: str, device: str | None = None, bar: bool = False) -> Path:
+    """Trains and measures `config`, unless its file is there already; returns the file.
+
+    Interrupted at any moment, it goes on from its last checkpoint when called again, and ends
+    with the same numbers. The file appears once, whole.
+    """
+    from . import sts
+    from .methods import METHODS
+
+    path = run_file(config, profile)
+    if path.exists():
+        return path
+    fit = choose(METHODS, config.method, "method")
+    device = device or default_device()
+    checkpoint = STUDY / "data" / "checkpoints" / f"{path.stem}.pt"
+    started = time.monotonic()
+    fitted = fit(config, checkpoint, device, bar)
+    metrics = sts.evaluate(fitted.encode, config.benchmark)
+    record = {
+        "id": path.stem, "config": asdict(config), "encoder_sha256": encoder_digest(config.encoder),
+        "metrics": {name: round(value, 4) for name, value in metrics.items()},
+        "progress": asdict(fitted.progress),
+        "seconds": round(time.monotonic() - started, 2), "stamp": stamp(device),
+    }  # fmt: skip
+    write_atomically(path, lambda p: p.write_text(json.dumps(record, indent=1) + "\n"))
+    checkpoint.unlink(missing_ok=True)
+    return path
+
+
+def prepare(configs: Iterable[Config]) -> None:
+    """Checks and caches all that the runs share, before the first starts: bad input ends here."""
+    from .methods import METHODS
+    from .methods.base import load_encoder, training_ids
+    from .sts import dev_benchmark, test_benchmark
+
+    for config in configs:
+        choose(METHODS, config.method, "method")
+    for config in {(c.encoder, c.encoder_layers, c.corpus, c.corpus_size, c.max_length, c.benchmark,
+                    c.method == "untrained"): c for c in configs}.values():  # fmt: skip
+        encoder = load_encoder(config, "cpu")
+        dev_benchmark(config.benchmark), test_benchmark(config.benchmark)
+        if config.method != "untrained":
+            training_ids(config, encoder)
+
+
+def _one_thread() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+
+
+def run_grid(
+    configs: Iterable[Config], profile: str, workers: int | None = None, bar: bool = True
+) -> list[Path]:
+    """Runs what is missing, several single-threaded processes side by side on a CPU.
+
+    Skips finished runs. A failing run does not stop the others; all failures are reported
+    together at the end, as one StudyError.
+    """
+    configs = list(dict.fromkeys(configs))
+    missing = [c for c in configs if not is_done(c, profile)]
+    done = len(configs) - len(missing)
+    failures: list[str] = []
+    if missing:
+        prepare(missing)
+        workers = workers or (1 if default_device() == "cuda" else os.cpu_count() or 1)
+        spawn = multiprocessing.get_context("spawn")
+        with (
+            tqdm(total=len(configs), initial=done, desc=f"{profile} runs", disable=not bar) as shown,
+            ProcessPoolExecutor(workers, mp_context=spawn, initializer=_one_thread) as pool,
+        ):
+            jobs = {pool.submit(run, config, profile): config for config in missing}
+            try:
+                for job in as_completed(jobs):
+                    if error := job.exception():
+                        failures.append(f"{run_id(jobs[job])}: {error}")
+                    shown.update()
+            except KeyboardInterrupt:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+    if failures:
+        raise StudyError(f"{len(failures)} of {len(missing)} runs failed; " + "; ".join(failures[:3]))
+    return [run_file(c, profile) for c in configs]

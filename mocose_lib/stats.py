@@ -1,0 +1,238 @@
+"""Intervals and tests: how sure a mean over seeds, or a difference between systems, is.
+
+Two things make a score vary: the seed of the training run and the choice of test pairs.
+`interval`, `compare` and `sign_flip` deal with the first, `paired_bootstrap` with the second.
+Scores and differences are in points, Spearman correlation x 100, unless said otherwise.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+from scipy import stats
+
+from mocose_lib.config import StudyError
+
+EXACT_UP_TO = 16  # 2**16 = 65,536 sign patterns are listed; beyond that they are drawn
+BLOCK = 1_000_000  # resampled pairs held in memory at once
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean (or difference) with the ends of its confidence interval; `n` is what was averaged."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Mean paired difference a - b, its interval, the sign-flip p-value, and the paired seeds."""
+
+    effect: float
+    low: float
+    high: float
+    p: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Variance:
+    """Standard errors, in the scores' unit, of the two sources of variance."""
+
+    seeds: float
+    pairs: float
+
+
+def _numbers(values, name: str = "values") -> np.ndarray:
+    array = np.asarray(values, dtype=float)
+    if array.ndim != 1 or not np.isfinite(array).all():
+        raise StudyError(f"{name} must be a flat list of finite numbers, got {values!r:.80}")
+    return array
+
+
+def interval(values, level: float = 0.95, seed: int = 0, method: str = "t") -> Interval:
+    """Confidence interval of the mean of one score per seed, in the unit of `values`.
+
+    "t" is Student's interval; "bca" the bias-corrected accelerated bootstrap (9,999 resamples,
+    drawn from `seed`; "t" draws nothing). Coverage in per cent of nominal 95 % intervals, over
+    4,000 simulated studies (2,000 at n = 50) with known mean and 1,999 resamples:
+
+        population      normal               Student t, 5 d.f.    left-skewed Gumbel
+        n               5     10    50       5     10    50       5     10    50
+        t               95.7  95.5  94.9     95.4  95.6  95.6     93.6  93.3  94.6
+        bca             85.2  89.8  94.0     81.8  87.5  92.4     83.4  88.0  92.9
+        studentised     95.9  95.2  94.6     94.4  93.4  94.2     94.8  94.3  94.4
+
+    With the study's 5 to 10 seeds BCa is far too narrow. The studentised bootstrap covers, but
+    at n = 5 is a third wider than t. So t is the default, and BCa is for samples of 50 and more.
+
+    One value gives NaN ends, no value NaN throughout, equal values an interval of no width.
+    Raises StudyError for values that are not finite and for an unknown method.
+    """
+    x = _numbers(values)
+    if method not in ("t", "bca"):
+        raise StudyError(f'method must be "t" or "bca", got {method!r}')
+    if not 0 < level < 1:
+        raise StudyError(f"level must lie between 0 and 1, got {level}")
+    if len(x) < 2:
+        return Interval(float(x[0]) if len(x) else np.nan, np.nan, np.nan, len(x))
+    if np.ptp(x) == 0:  # said outright: rounding in the mean would leave a width of 1e-16
+        return Interval(float(x[0]), float(x[0]), float(x[0]), len(x))
+    if method == "t":
+        half = stats.t.ppf((1 + level) / 2, len(x) - 1) * x.std(ddof=1) / sqrt(len(x))
+        low, high = x.mean() - half, x.mean() + half
+    else:
+        low, high = stats.bootstrap(
+            (x,), np.mean, confidence_level=level, method="BCa", rng=np.random.default_rng(seed)
+        ).confidence_interval
+    return Interval(float(x.mean()), float(low), float(high), len(x))
+
+
+def iqm(values) -> float:
+    """Interquartile mean: a quarter of the values, rounded down, is cut from each end (n = 5: 1).
+
+    Raises StudyError for values that are not finite; no value gives NaN.
+    """
+    x = _numbers(values)
+    return float(stats.trim_mean(x, 0.25)) if len(x) else np.nan
+
+
+def sign_flip(differences, draws: int = 9_999, seed: int = 0) -> float:
+    """Two-sided p-value of the paired sign-flip permutation test that the mean difference is 0.
+
+    Exact, all 2**n sign patterns, up to n = 16; beyond that over `draws` random patterns.
+    The smallest p-value is 2 / 2**n: with 5 seeds 0.0625, so **at n = 5 this test cannot reach
+    0.05**, however large the effect; 6 seeds reach 0.031, 10 seeds 0.002. That is why verdicts
+    are decided by the t interval of the paired differences and show this p-value beside it.
+
+    Returns NaN for no differences; raises StudyError for differences that are not finite.
+    """
+    d = _numbers(differences, "differences")
+    n = len(d)
+    if n == 0:
+        return np.nan
+    if n <= EXACT_UP_TO:
+        flips = np.arange(2**n)[:, None] >> np.arange(n) & 1
+    else:
+        flips = np.random.default_rng(seed).integers(0, 2, size=(draws, n))
+    # Sums that differ by rounding only are ties: the pattern seen always counts as itself.
+    seen = abs(d.sum()) - 1e-12 * abs(d).sum()
+    extreme = np.abs((1 - 2 * flips) @ d) >= seen
+    if n <= EXACT_UP_TO:
+        return float(extreme.mean())
+    return float((1 + extreme.sum()) / (1 + draws))
+
+
+def holm(p_values) -> np.ndarray:
+    """Holm's adjusted p-values, in the order given.
+
+    NaN stands for a comparison that was planned but not made: it counts in the family and stays
+    NaN, so that a p-value does not depend on which of the others has been run already.
+    Raises StudyError for p-values outside 0 to 1.
+    """
+    p = np.asarray(p_values, dtype=float)
+    if p.ndim != 1 or ((p < 0) | (p > 1)).any():
+        raise StudyError(f"p_values must be a flat list of numbers from 0 to 1, got {p_values!r}")
+    order = np.argsort(p)  # NaN goes last
+    adjusted = np.empty_like(p)
+    scaled = (len(p) - np.arange(len(p))) * p[order]
+    adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1)
+    return adjusted
+
+
+def paired(a: Mapping | Sequence, b: Mapping | Sequence) -> np.ndarray:
+    """Differences a - b, one per seed.
+
+    `a` and `b` are either both {seed: score} (a dict, or a Series indexed by seed), where only
+    the seeds in both count, or two sequences of equal length in the same order of seeds.
+    Raises StudyError for sequences of different length.
+    """
+    if hasattr(a, "keys") and hasattr(b, "keys"):
+        seeds = [seed for seed in a.keys() if seed in b.keys()]
+        return np.array([a[seed] - b[seed] for seed in seeds], dtype=float)
+    if len(a) != len(b):
+        raise StudyError(f"a has {len(a)} scores and b has {len(b)}: they cannot be paired")
+    return np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
+
+
+def compare(a, b, level: float = 0.95) -> Comparison:
+    """System a against system b over the same seeds: `interval` and `sign_flip` of `paired`.
+
+    Effect and ends are in the scores' unit; raises what those three raise.
+    """
+    differences = paired(a, b)
+    x = interval(differences, level)
+    return Comparison(x.mean, x.low, x.high, sign_flip(differences), x.n)
+
+
+def _ranks(values: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """Midranks of values[index] along each row of `index`, counted rather than sorted."""
+    distinct, group = np.unique(values, return_inverse=True)
+    cell = group[index] + len(distinct) * np.arange(len(index))[:, None]
+    size = len(index) * len(distinct)
+    count = np.bincount(cell.ravel(), minlength=size).reshape(len(index), -1)
+    middle = count.cumsum(axis=1) - (count - 1) / 2  # rank in the middle of a group of ties
+    return middle.ravel()[cell]
+
+
+def _correlation(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Pearson correlation of each row of x with the same row of y; NaN where one is constant."""
+    x = x - x.mean(axis=1, keepdims=True)
+    y = y - y.mean(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        return (x * y).sum(axis=1) / np.sqrt((x * x).sum(axis=1) * (y * y).sum(axis=1))
+
+
+def _differences(index: np.ndarray, gold, *systems) -> np.ndarray:
+    """Spearman x 100 of the first system, less that of the second if given, per row of index."""
+    ranks = _ranks(gold, index)
+    points = [100 * _correlation(ranks, _ranks(scores, index)) for scores in systems]
+    return points[0] - points[1] if len(points) == 2 else points[0]
+
+
+def paired_bootstrap(
+    gold, scores_a, scores_b=None, n: int = 2_000, seed: int = 0, level: float = 0.95
+) -> Interval:
+    """How far Spearman(a) - Spearman(b), in points, depends on which sentence pairs were drawn.
+
+    `gold`, `scores_a` and `scores_b` hold one number per sentence pair, in the same order; the
+    same `n` resamples of the pairs serve both systems (percentile interval). Without `scores_b`
+    it is the correlation of system a alone. The result's mean is the value on all pairs, its n
+    the number of pairs.
+    Raises StudyError for different lengths, values not finite, and where all values are equal,
+    as the correlation is undefined then.
+    """
+    named = {"gold": gold, "scores_a": scores_a, "scores_b": scores_b}
+    arrays = {k: _numbers(v, k) for k, v in named.items() if v is not None}
+    pairs = len(arrays["gold"])
+    for name, array in arrays.items():
+        if len(array) != pairs:
+            raise StudyError(f"{name} has {len(array)} values for {pairs} gold scores")
+        if pairs < 2 or np.ptp(array) == 0:
+            raise StudyError(f"{name} holds no two different values: correlation undefined")
+    rng = np.random.default_rng(seed)
+    rows = max(1, BLOCK // pairs)
+    drawn = [
+        _differences(rng.integers(0, pairs, size=(min(rows, n - start), pairs)), *arrays.values())
+        for start in range(0, n, rows)
+    ]
+    # nanquantile: with a handful of pairs a resample may be all one pair, and has no correlation
+    low, high = np.nanquantile(np.concatenate(drawn), [(1 - level) / 2, (1 + level) / 2])
+    seen = _differences(np.arange(pairs)[None], *arrays.values())[0]
+    return Interval(float(seen), float(low), float(high), pairs)
+
+
+def variance_sources(seed_scores, pairs: Interval, level: float = 0.95) -> Variance:
+    """Standard error of a score from its seeds, and from its test pairs, side by side.
+
+    `seed_scores` holds one score (or paired difference) per seed; `pairs` is what
+    `paired_bootstrap` gave at `level` for the same quantity. Fewer than two seeds give NaN.
+    """
+    x = _numbers(seed_scores, "seed_scores")
+    from_seeds = x.std(ddof=1) / sqrt(len(x)) if len(x) > 1 else np.nan
+    from_pairs = (pairs.high - pairs.low) / (2 * stats.norm.ppf((1 + level) / 2))
+    return Variance(float(from_seeds), float(from_pairs))
