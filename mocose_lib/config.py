@@ -4,7 +4,6 @@ A Config is the experiment. Two configs that differ in a field that can change a
 different run ids; what cannot (device, workers, progress bars) is no field.
 """
 
-import hashlib
 import json
 from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
@@ -14,7 +13,7 @@ from typing import Any, Literal, get_args, get_origin
 Slice = tuple[int, int]
 
 
-class StudyError(ValueError):
+class StudyError(Exception):
     """Bad input. Its text is one sentence: what is wrong, and what would be right."""
 
 
@@ -94,9 +93,37 @@ class Config:
     eval_every: int = 50
     selection: Literal["dev", "test", "last"] = "dev"
     eval_max_length: int = 128
+    transfer: bool = False  # measure the transfer tasks, too
+
+    # other systems (methods/)
+    statistics: Literal["task", "corpus"] = "task"  # whitening, flow, SIF: texts they learn from
+    kept_dimensions: int | None = None  # whitening; None: all in which the vectors vary
+    vectors: str = "glove/glove.6B.50d.subset.txt.xz"  # a file of the data folder, or a path
+    sif: float = 0.0  # a of the weight a / (a + p(word)); 0: plain average
+    mlp: Literal["training", "always", "never"] = "training"  # SimCSE: always: at evaluation, too
+    positives: Literal["same", "next_sentence"] = "same"  # SimCSE: of a sentence
+    two_encoders: bool = False  # SimCSE: each view has one
+    same_mask: bool = False  # SimCSE: both views have one dropout mask
+    crop: float = 0.0  # SimCSE: share of the tokens cut away at the ends of `augmented_views`
+    word_deletion: float = 0.0  # SimCSE: share of the tokens left out, at least one
+    mlm_weight: float | None = None  # of a masked-language-model term; None: SimCSE 0, DeCLUTR 1
+    dropout_low: float = 0.0  # S-SimCSE: rates are drawn from U(dropout_low, dropout_high)
+    dropout_high: float = 0.2
+    sentence_dropout: bool = True  # S-SimCSE: each sentence draws its own rates
+    triplets: str = "nli/nli_triplets_small.tsv"  # supervised SimCSE: also a name of the hub
+    hard_negative_weight: float = 1.0  # supervised SimCSE: alpha of a premise's own contradiction
+    ct_negatives: int = 7  # contrastive tension: other sentences beside each one
+    flow_steps: int = 6  # BERT-flow: couplings
+    flow_width: int = 256  # BERT-flow: hidden width of a coupling's network
+    span_min: int = 8  # DeCLUTR: tokens of the shortest span; of the longest: max_length - 2
+    span_anchors: int = 2  # DeCLUTR: of a document
+    span_positives: int = 2  # DeCLUTR: of an anchor
 
     def __post_init__(self):
         check(self)
+        for name, field in FIELDS.items():  # 1 and 1.0 are equal, and shall have one text
+            if field.type is float:
+                object.__setattr__(self, name, float(getattr(self, name)))
 
     @property
     def traceable_distance(self) -> float:
@@ -109,20 +136,34 @@ class Config:
         """The canonical text of all fields, the same for equal configs."""
         return json.dumps(asdict(self), sort_keys=True)
 
-    def digest(self) -> str:
-        return hashlib.sha256(self.to_json().encode()).hexdigest()[:12]
+    def identity(self) -> str:
+        """The text that names a run: all fields, but those in LATER only where they are in use."""
+        values = asdict(self)
+        unused = [name for name, neutral in LATER.items() if values[name] == neutral]
+        return json.dumps({k: v for k, v in values.items() if k not in unused}, sort_keys=True)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Config":
         """Builds a Config from parsed JSON. Raises StudyError on an unknown field."""
         check_names(values)
         values = dict(values)
-        if "negatives_slice" in values:
-            values["negatives_slice"] = tuple(tuple(part) for part in values["negatives_slice"])
+        if "negatives_slice" in values:  # JSON has lists only
+            values["negatives_slice"] = _tuples(values["negatives_slice"])
         return cls(**values)
 
 
+def _tuples(value):
+    """Nested lists as nested tuples."""
+    return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value
+
+
 FIELDS = MappingProxyType({field.name: field for field in fields(Config)})
+
+# Fields that stay out of a run's name while they have their default: those of other systems and
+# whatever is added later, so that a new field does not orphan finished runs. Such a default must
+# never change; a new one needs a new field.
+_NAMES = list(FIELDS)
+LATER = {name: FIELDS[name].default for name in _NAMES[_NAMES.index("transfer") + 1 :]}
 
 
 def check_names(values) -> None:
@@ -141,6 +182,12 @@ def _accepts(kind, value) -> bool:
         return isinstance(value, int | float) and not isinstance(value, bool)
     if kind is int:
         return isinstance(value, int) and not isinstance(value, bool)
+    if get_origin(kind) is tuple:
+        if not isinstance(value, tuple):
+            return False
+        inner = get_args(kind)
+        kinds = inner[:1] * len(value) if inner[-1] is ... else inner
+        return len(kinds) == len(value) and all(map(_accepts, kinds, value))
     if get_args(kind) and type(None) in get_args(kind):
         return value is None or any(_accepts(k, value) for k in get_args(kind) if k is not type(None))
     return isinstance(value, get_origin(kind) or kind)
@@ -173,7 +220,13 @@ RANGES = (
     ("ema_decay", 0, 1), ("ema_decay_end", 0, 1), ("ema_horizon", 1, ANY),
     ("fgsm_epsilon", 0, ANY), ("token_cutoff", 0, 1 - TINY), ("feature_cutoff", 0, 1 - TINY),
     ("eval_every", 1, ANY), ("eval_max_length", 4, ANY),
+    ("kept_dimensions", 1, ANY), ("sif", 0, ANY), ("crop", 0, 1 - TINY),
+    ("word_deletion", 0, 1 - TINY), ("mlm_weight", 0, ANY), ("dropout_low", 0, 1 - TINY),
+    ("dropout_high", 0, 1 - TINY), ("hard_negative_weight", 0, ANY), ("ct_negatives", 1, ANY),
+    ("flow_steps", 1, ANY), ("flow_width", 1, ANY), ("span_min", 1, ANY),
+    ("span_anchors", 1, ANY), ("span_positives", 1, ANY),
 )  # fmt: skip
+POOLER_UNUSED = ("simcse", "s_simcse", "simcse_supervised", "ct", "is_bert", "declutr")
 
 
 def _contradictions(c: Config):
@@ -208,6 +261,24 @@ def _contradictions(c: Config):
     yield c.fgsm_epsilon > 0 and c.precision != "float32", (
         f"fgsm_epsilon = {c.fgsm_epsilon} would be rounded away in bf16; "
         "set precision = 'float32'."
+    )
+    yield c.same_mask and (c.positives != "same" or c.crop > 0 or c.word_deletion > 0), (
+        "same_mask needs two views of the same tokens; leave positives, crop and word_deletion out."
+    )
+    yield c.dropout_low > c.dropout_high, (
+        f"dropout_low = {c.dropout_low} is larger than dropout_high = {c.dropout_high}."
+    )
+    yield c.method == "ct" and c.batch_size % (c.ct_negatives + 1) > 0, (
+        f"batch_size = {c.batch_size} is no multiple of ct_negatives + 1 = {c.ct_negatives + 1}, "
+        "a sentence with its negatives."
+    )
+    yield c.method == "declutr" and c.span_min > c.max_length - 2, (
+        f"span_min = {c.span_min} leaves no span in max_length = {c.max_length}, "
+        "two of which are special tokens."
+    )
+    yield c.pooling == "cls_pooler" and c.method in POOLER_UNUSED, (
+        f"pooling = 'cls_pooler' would measure a layer that {c.method} does not train; "
+        "set pooling = 'cls'."
     )
 
 
@@ -282,6 +353,7 @@ class PretrainConfig:
 
     name: str = "tiny"
     corpus: str = "wiki_documents"
+    corpus_size: int = 1_424_748
     layers: int = 2
     hidden_size: int = 128
     attention_heads: int = 2
@@ -291,7 +363,7 @@ class PretrainConfig:
     sentence_length: int = 32  # tokens, special ones included
     tokens_per_batch: int = 16_384
     masked: float = 0.15
-    objectives: tuple[str, ...] = ("next_sentence",)
+    objectives: tuple[str, ...] = ("next_sentence", "bag_of_words")  # beside masked tokens
     steps: int = 5_000
     warmup_steps: int = 300
     lr: float = 2e-3

@@ -7,7 +7,9 @@ pinned revisions. The generated data needs neither. Texts and token ids live in 
 
 import hashlib
 import lzma
+import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,7 +24,8 @@ from .files import STUDY
 
 datasets.disable_progress_bars()
 CACHE = STUDY / "data" / "cache"
-ROWS_GENERATED = 1_000  # pairs in a generated STS task, rows in a generated transfer task
+WORLD_FILES = [Path(world.__file__), Path(world.__file__).with_name("lexicon.toml")]
+ROWS_GENERATED = 500  # pairs in a generated STS task, rows in a generated transfer task
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,7 @@ def checked(data: Path, name: str) -> Path:
     return path
 
 
-def _lines(paths: list[Path]):
+def _lines(paths: Sequence[Path]):
     """The stripped lines of plain or xz-compressed text files."""
     for path in paths:
         opened = lzma.open if path.suffix == ".xz" else open
@@ -105,7 +108,7 @@ def _lines(paths: list[Path]):
         yield ""  # a file ends a document
 
 
-def _rows(paths: list[Path], limit: int):
+def _rows(paths: Sequence[Path], limit: int):
     """Sentences with the number of their document; an empty line ends a document."""
     document = count = 0
     for line in _lines(paths):
@@ -116,6 +119,11 @@ def _rows(paths: list[Path], limit: int):
             yield {"sentence": line, "document": document}
         else:
             document += 1
+
+
+def _generated(size: int, seed: int):
+    for sentence in world.sentences(size, seed):
+        yield {"sentence": sentence, "document": 0}
 
 
 def corpus_files(name: str) -> list[Path]:
@@ -156,11 +164,16 @@ def load_corpus(name: str, size: int, seed: int = 0) -> datasets.Dataset:
     if name == "generated":
         return datasets.Dataset.from_dict({"sentence": world.sentences(size, seed)})
     paths = corpus_files(name)
-    stamp = _key(size, *map(sha256, paths))
-    corpus = datasets.Dataset.from_generator(
-        _rows, gen_kwargs={"paths": paths, "limit": size}, cache_dir=str(CACHE),
-        fingerprint=stamp,
-    )  # fmt: skip
+    stamp = _key("rows", size, *map(sha256, paths))
+    try:  # a tuple of paths: a list would be taken for shards, each with a `limit` of its own
+        corpus = datasets.Dataset.from_generator(
+            _rows, gen_kwargs={"paths": tuple(paths), "limit": size}, cache_dir=str(CACHE),
+            fingerprint=stamp,
+        )  # fmt: skip
+    except datasets.exceptions.DatasetGenerationError as failed:
+        if isinstance(failed.__cause__, StudyError):
+            raise failed.__cause__ from None
+        raise
     if len(corpus) < size:
         raise StudyError(f"corpus {name!r} has {len(corpus)} sentences; corpus_size = {size} is too many.")
     return corpus
@@ -171,7 +184,8 @@ def tokenized(corpus: datasets.Dataset, tokenizer, max_length: int | None) -> da
 
     With `max_length` special tokens are added and long sentences cut; without, neither.
     """
-    vocabulary = tokenizer.backend_tokenizer.to_str()
+    vocabulary = json.loads(tokenizer.backend_tokenizer.to_str())
+    vocabulary.update(truncation=None, padding=None)  # left over from the tokenizer's last call
     stamp = _key(corpus._fingerprint, vocabulary, max_length)
 
     def ids(batch):
@@ -203,7 +217,7 @@ def read_table(path: Path) -> pd.DataFrame:
     """A tab-separated file without quoting, all cells as text."""
     try:
         return pd.read_csv(path, sep="\t", quoting=3, keep_default_na=False, dtype=str)
-    except (pd.errors.ParserError, UnicodeDecodeError) as cause:
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as cause:
         raise StudyError(f"{path.name} is no readable tab-separated file: {cause}.") from cause
 
 
@@ -265,3 +279,45 @@ def batches(lengths, config: Config, start: int = 0):
                 yield full[i]
             number += 1
         epoch += 1
+
+
+TRANSFER = ("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC")
+LABELLED_COLUMNS = (("split", "label", "sentence"), ("split", "label", "sentence1", "sentence2"))
+LABELLED_SPLITS = ({"all"}, {"train", "test"}, {"train", "dev", "test"})
+
+
+def transfer_tasks(benchmark: str) -> tuple[str, ...]:
+    """Names of the transfer tasks, in the papers' order."""
+    return TRANSFER if benchmark == "real" else world.TRANSFER_TASKS
+
+
+def transfer_task(name: str, benchmark: str = "real") -> pd.DataFrame:
+    """One transfer task: columns split, label (text), and sentence or sentence1, sentence2.
+
+    Splits are "all" (to be cross-validated), or "train", "test" and perhaps "dev". Raises
+    StudyError when the task is unknown, its file missing, damaged or not of this form.
+    """
+    if name not in transfer_tasks(benchmark):
+        raise StudyError(
+            f"there is no transfer task {name!r}; choose one of {', '.join(transfer_tasks(benchmark))}."
+        )
+    if benchmark == "generated":
+        return world.classification(name, ROWS_GENERATED)
+    if (data := folder()) is None:
+        raise StudyError(f"transfer task {name} needs a data folder; give --data or MOCOSE_DATA.")
+    return check_labelled(read_table(checked(data, f"transfer/{name}.tsv")), f"{name}.tsv")
+
+
+def check_labelled(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """`frame` itself. Raises StudyError on wrong columns or splits, empty cells, a single label."""
+    if tuple(frame.columns) not in LABELLED_COLUMNS:
+        raise StudyError(f"{name} has columns {list(frame)}; it needs {list(LABELLED_COLUMNS[0])}, "
+                         "or sentence1 and sentence2 in place of sentence.")  # fmt: skip
+    if frame.isna().any(axis=None) or (frame == "").any(axis=None):
+        raise StudyError(f"{name} has an empty cell: a row was cut off.")
+    if set(frame["split"]) not in LABELLED_SPLITS:
+        raise StudyError(f"{name} has the splits {sorted(set(frame['split']))}; it needs 'all', or "
+                         "'train', 'test' and perhaps 'dev'.")  # fmt: skip
+    if frame["label"].nunique() < 2:
+        raise StudyError(f"{name} has fewer than two labels; there is nothing to tell apart.")
+    return frame

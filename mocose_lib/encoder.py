@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
+from safetensors import SafetensorError
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers import logging as transformers_logging
@@ -33,12 +34,22 @@ def locate(name: str) -> Path | None:
     return None
 
 
-def _unknown(name: str, cause: Exception) -> StudyError:
+def _unusable(name: str, source: Path | str, cause: Exception) -> StudyError:
+    if isinstance(source, Path):
+        return StudyError(f"encoder {name!r} in {source} is damaged: {str(cause).splitlines()[0]}.")
     here = ", ".join(sorted(p.name for p in (STUDY / "data" / "encoders").glob("*/")))
     return StudyError(
         f"encoder {name!r} is neither a folder under data/encoders (there are: {here}), nor a path, "
         f"and the hub did not give it ({type(cause).__name__}); check the name or the connection."
     )
+
+
+def _tokenizer(source: Path | str):
+    """The tokenizer of an encoder; ValueError where transformers makes up an empty one."""
+    tokenizer = AutoTokenizer.from_pretrained(source)
+    if len(tokenizer) <= len(tokenizer.all_special_ids):
+        raise ValueError("its tokenizer has no words")
+    return tokenizer
 
 
 class Encoder(nn.Module):
@@ -54,7 +65,7 @@ class Encoder(nn.Module):
         super().__init__()
         self.model, self.tokenizer = model, tokenizer
         self.pooling = pooling
-        self.max_length = min(max_length, self._positions())
+        self.max_length = min(max_length, self.positions)
         self.pooler = nn.Linear(self.width, self.width)
 
     @classmethod
@@ -76,9 +87,11 @@ class Encoder(nn.Module):
             model, report = AutoModel.from_pretrained(
                 source, config=settings, output_loading_info=True, dtype=torch.float32
             )
-            tokenizer = AutoTokenizer.from_pretrained(source)
-        except OSError as cause:
-            raise _unknown(name, cause) from cause
+            tokenizer = _tokenizer(source)
+        except StudyError:
+            raise
+        except (OSError, ValueError, SafetensorError) as cause:
+            raise _unusable(name, source, cause) from cause
         encoder = cls(model, tokenizer, pooling, max_length)
         trained = getattr(model, "pooler", None)
         if trained is not None and not any("pooler" in key for key in report["missing_keys"]):
@@ -98,7 +111,9 @@ class Encoder(nn.Module):
         settings = self.model.config
         return settings.pad_token_id + 1 if settings.model_type in OFFSETS else 0
 
-    def _positions(self) -> int:
+    @property
+    def positions(self) -> int:
+        """How many tokens the encoder can read."""
         return self.model.config.max_position_embeddings - self._offset()
 
     def words(self, ids: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length width"]:
@@ -137,7 +152,7 @@ class Encoder(nn.Module):
 
     def pad(self, ids: list[list[int]], multiple: int = 8):
         """(ids (n, length), mask (n, length)) with length rounded up: few shapes, less memory."""
-        length = -(-max(map(len, ids)) // multiple) * multiple
+        length = min(-(-max(map(len, ids)) // multiple) * multiple, self.positions)
         padded = torch.full((len(ids), length), self.tokenizer.pad_token_id)
         mask = torch.zeros(len(ids), length, dtype=torch.bool)
         for row, tokens in enumerate(ids):

@@ -68,4 +68,5 @@ class NegativeQueue:
         return {"keys": self.keys, "born": self.born, "count": self.count}
 
     def load_state_dict(self, state: dict) -> None:
-        self.keys, self.born, self.count = state["keys"], state["born"], state["count"]
+        self.keys, self.count = state["keys"], state["count"]
+        self.born = state["born"].cpu()  # a checkpoint is loaded as a whole to the keys' device

@@ -9,6 +9,7 @@ carries the sentence (a bottleneck in the spirit of RetroMAE, Xiao et al. 2022).
 import json
 import logging
 import math
+import platform
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -21,8 +22,10 @@ from torch.nn import functional as F
 from tqdm.auto import tqdm
 from transformers import BertConfig, BertForPreTraining, BertTokenizerFast
 
-from .config import PretrainConfig
-from .files import write_atomically
+from .config import PretrainConfig, StudyError
+from .data import CORPORA, corpus_files, load_corpus, sha256, tokenized
+from .files import STUDY, write_atomically
+from .run import default_device
 
 log = logging.getLogger(__name__)
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -54,7 +57,7 @@ class Batches:
         self.config = config
         table = documents.data.table.combine_chunks()
         ids = table.column("input_ids").chunk(0)
-        self.tokens = ids.values.to_numpy().astype(np.uint16)
+        self.tokens = ids.values.to_numpy()
         self.offsets = ids.offsets.to_numpy()
         self.document = table.column("document").to_numpy()
 
@@ -170,7 +173,7 @@ def pretrain(
     if checkpoint.exists():
         saved = torch.load(checkpoint, map_location=device, weights_only=False)
         if saved["config"] != asdict(config):
-            raise ValueError(f"{checkpoint} belongs to other settings; delete it or use another folder")
+            raise StudyError(f"{checkpoint} belongs to other settings; delete it or use another folder.")
         model.load_state_dict(saved["model"])
         optimizer.load_state_dict(saved["optimizer"])
         schedule.load_state_dict(saved["schedule"])
@@ -207,6 +210,62 @@ def pretrain(
     bar.close()
     model.half().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    record = {"config": asdict(config), **state}
+    record = {"config": asdict(config), "hardware": hardware(device), **state}
     write_atomically(folder / "pretraining.json", lambda p: p.write_text(json.dumps(record, indent=1)))
     return folder
+
+
+def hardware(device: str) -> str:
+    name = torch.cuda.get_device_name() if device == "cuda" else platform.machine()
+    return f"{device}: {name}, {torch.get_num_threads()} thread(s)"
+
+
+def make_encoder(config: PretrainConfig, folder: Path | None = None) -> Path:
+    """Tokenizer, training and model card: `mocose pretrain`. Returns the encoder's folder.
+
+    Raises StudyError when the corpus is missing. Interrupted, it goes on from `state.pt`.
+    """
+    folder = folder or STUDY / "data" / "encoders" / config.name
+    if (folder / "model.safetensors").exists():
+        raise StudyError(f"there is an encoder in {folder} already; give another --folder.")
+    corpus = load_corpus(config.corpus, config.corpus_size)
+    if (folder / "tokenizer.json").exists():
+        tokenizer = BertTokenizerFast.from_pretrained(folder)
+    else:
+        text = corpus.select(range(0, len(corpus), 3))  # a third is plenty for a small vocabulary
+        texts = (sentence for batch in text.iter(1000) for sentence in batch["sentence"])
+        tokenizer = train_tokenizer(texts, config.vocab_size)
+        tokenizer.save_pretrained(folder)
+    pretrain(config, tokenized(corpus, tokenizer, None), tokenizer, folder, default_device())
+    write_card(folder, config)
+    (folder / "state.pt").unlink()
+    return folder
+
+
+def write_card(folder: Path, config: PretrainConfig) -> None:
+    """README.md of the encoder, from its own record: corpus, checksums, tokens, loss, command."""
+    record = json.loads((folder / "pretraining.json").read_text())
+    last = record["curve"][-1]
+    losses_text = ", ".join(f"{k} {v:.3f}" for k, v in last.items() if k not in ("step", "tokens"))
+    files = corpus_files(config.corpus) if config.corpus in CORPORA else []
+    sums = "\n".join(f"- `{path.name}` sha256 `{sha256(path)}`" for path in files)
+    settings = "\n".join(f"| {name} | {value} |" for name, value in asdict(config).items())
+    (folder / "README.md").write_text(f"""# {config.name}
+
+A {config.layers}-layer, {config.hidden_size}-wide BERT, trained from scratch by this study's own
+`mocose_lib/pretrain.py`; weights in fp16. No weights from elsewhere went into it.
+
+- command: `mocose pretrain --profile {config.name} --data DATA`
+- text: {config.corpus}, English Wikipedia (CC BY-SA 3.0, GFDL), {config.corpus_size:,} sentences
+- tokens seen: {record["tokens"]:,} in {record["step"]:,} steps, {record["seconds"] / 60:.0f} minutes
+- hardware: {record["hardware"]}
+- losses at the end (nats): {losses_text}; the curve is in `pretraining.json`
+
+| setting | value |
+| --- | --- |
+{settings}
+
+Corpus files:
+
+{sums}
+""")

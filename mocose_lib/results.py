@@ -43,7 +43,7 @@ def read_run(path) -> dict:
         record = json.loads(path.read_text(encoding="utf-8"))
         record["metrics"], record["config"], record["progress"]  # noqa: B018
         return record
-    except (json.JSONDecodeError, KeyError, UnicodeDecodeError) as cause:
+    except (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError) as cause:
         raise StudyError(f"run file {path.name} is damaged ({cause}); delete it to run it again.") from None
 
 
@@ -65,3 +65,13 @@ def summary(runs: pd.DataFrame, by: list[str], metric: str = "sts_avg") -> pd.Da
         rows.append({**dict(zip(by, point, strict=True)), "mean": found.mean, "low": found.low,
                      "high": found.high, "n": found.n})  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def table_of(grid, profile: str, seeds=None) -> pd.DataFrame:
+    """The runs of a grid that exist, with their point's label in the column `label`."""
+    from .run import is_done
+
+    pairs = list(zip(grid.configs(profile, seeds), grid.labels(profile, seeds), strict=True))
+    there = [(config, label) for config, label in pairs if is_done(config, profile)]
+    runs = load_runs(profile, [config for config, _ in there])
+    return runs.assign(label=[label for _, label in there])

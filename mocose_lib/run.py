@@ -6,6 +6,7 @@ import logging
 import multiprocessing
 import os
 import platform
+import threading
 import time
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -17,7 +18,7 @@ from pathlib import Path
 from tqdm.auto import tqdm
 
 from .config import Config, StudyError, choose
-from .files import STUDY, write_atomically
+from .files import STUDY, sweep, write_atomically
 
 log = logging.getLogger(__name__)
 PACKAGES = ("torch", "transformers", "datasets", "tokenizers", "numpy", "scipy")
@@ -34,7 +35,7 @@ def encoder_digest(name: str) -> str:
 
 def run_id(config: Config) -> str:
     """The run's name: its method and a digest of all fields and of the encoder's weights."""
-    text = config.to_json() + encoder_digest(config.encoder)
+    text = config.identity() + encoder_digest(config.encoder)
     return f"{config.method}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
@@ -81,7 +82,7 @@ def run(config: Config, profile: str, device: str | None = None, bar: bool = Fal
     Interrupted at any moment, it goes on from its last checkpoint when called again, and ends
     with the same numbers. The file appears once, whole.
     """
-    from . import sts
+    from . import geometry, sts, transfer
     from .methods import METHODS
 
     path = run_file(config, profile)
@@ -93,14 +94,20 @@ def run(config: Config, profile: str, device: str | None = None, bar: bool = Fal
     started = time.monotonic()
     fitted = fit(config, checkpoint, device, bar)
     metrics = sts.evaluate(fitted.encode, config.benchmark)
+    metrics |= geometry.measure(fitted.encode, config.benchmark)
+    if config.transfer:
+        metrics |= transfer.evaluate(fitted.encode, config.benchmark)
+    spectrum = geometry.spectrum(fitted.encode, config.benchmark)
     record = {
         "id": path.stem, "config": asdict(config), "encoder_sha256": encoder_digest(config.encoder),
         "metrics": {name: round(value, 4) for name, value in metrics.items()},
+        "spectrum": [round(float(value), 4) for value in spectrum],
         "progress": asdict(fitted.progress),
         "seconds": round(time.monotonic() - started, 2), "stamp": stamp(device),
     }  # fmt: skip
     write_atomically(path, lambda p: p.write_text(json.dumps(record, indent=1) + "\n"))
     checkpoint.unlink(missing_ok=True)
+    sweep(checkpoint)
     return path
 
 
@@ -120,10 +127,20 @@ def prepare(configs: Iterable[Config]) -> None:
             training_ids(config, encoder)
 
 
-def _one_thread() -> None:
+def _start_worker() -> None:
+    """One thread computes; another ends the worker with the process that started it.
+
+    Without that a killed grid would leave workers that go on, or wait for ever.
+    """
     import torch
 
     torch.set_num_threads(1)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    multiprocessing.parent_process().join()
+    os._exit(1)
 
 
 def run_grid(
@@ -144,7 +161,7 @@ def run_grid(
         spawn = multiprocessing.get_context("spawn")
         with (
             tqdm(total=len(configs), initial=done, desc=f"{profile} runs", disable=not bar) as shown,
-            ProcessPoolExecutor(workers, mp_context=spawn, initializer=_one_thread) as pool,
+            ProcessPoolExecutor(workers, mp_context=spawn, initializer=_start_worker) as pool,
         ):
             jobs = {pool.submit(run, config, profile): config for config in missing}
             try:

@@ -74,16 +74,19 @@ class Benchmark:
 
 
 def aggregate(frame: pd.DataFrame, similarity: np.ndarray) -> dict[str, float]:
-    """Spearman over all pairs, and its plain and pair-weighted mean over subsets."""
+    """Spearman over all pairs, and its plain and pair-weighted mean over subsets.
+
+    Subsets whose gold scores are all equal have no correlation; where there are no others (the
+    generated tasks) the two means are left out.
+    """
     gold = frame["score"].to_numpy(float)
-    subsets = frame.groupby("subset", sort=True).indices.values()
-    each = [spearman(similarity[rows], gold[rows]) for rows in subsets if len(rows) > 1]
-    weights = [len(rows) for rows in subsets if len(rows) > 1]
-    return {
-        "all": spearman(similarity, gold),
-        "mean": float(np.mean(each)),
-        "wmean": float(np.average(each, weights=weights)),
-    }
+    found = {"all": spearman(similarity, gold)}
+    subsets = [r for r in frame.groupby("subset").indices.values() if np.ptp(gold[r]) > 0]
+    if subsets:
+        each = [spearman(similarity[rows], gold[rows]) for rows in subsets]
+        found["mean"] = float(np.mean(each))
+        found["wmean"] = float(np.average(each, weights=[len(rows) for rows in subsets]))
+    return found
 
 
 @cache

@@ -16,6 +16,7 @@ from .data import batches
 from .ema import decay_at, update_ema
 from .encoder import Encoder
 from .files import write_atomically
+from .geometry import Probe, collapsed
 from .loss import info_nce
 from .model import Branch, View, target_of
 from .negatives import NegativeQueue
@@ -30,9 +31,10 @@ class Progress:
 
     step: int = 0
     seconds: float = 0.0
-    best_score: float = float("-inf")
+    best_score: float | None = None  # where a checkpoint was chosen by its score
     best_step: int = 0
-    history: list[dict] = field(default_factory=list)  # step, loss, and the score it was chosen by
+    collapsed: str | None = None  # since which step, and why
+    history: list[dict] = field(default_factory=list)  # step, loss, score, geometry
 
 
 class Training:
@@ -42,8 +44,9 @@ class Training:
         self.config = config
         torch.manual_seed(config.seed)
         self.generator = torch.Generator().manual_seed(config.seed)
-        self.online = Branch(encoder, config).train()
+        self.online = Branch(encoder, config)
         self.target = target_of(self.online, config).train(config.target_dropout)
+        self.online.train()  # after the target: what the two share keeps its dropout
         self.queue = NegativeQueue(
             config.queue_size, self.online.dim, config.queue_init, self.generator,
             config.queue_growth, encoder.device)  # fmt: skip
@@ -55,6 +58,7 @@ class Training:
         self.stale_gradient: Tensor | None = None
         self.best: dict | None = None
         self.progress = Progress()
+        self.probe = Probe(encoder, config.benchmark)
 
     @property
     def encoder(self) -> Encoder:
@@ -194,7 +198,8 @@ def train(
     before = t.progress.seconds
     device = encoder.device.type
     autocast = torch.autocast(device, torch.bfloat16, enabled=config.precision == "bf16")
-    rows = batches(token_ids["length"], config, start=t.progress.step)
+    lengths = token_ids.data.table.column("length").to_numpy()  # the column's own iterator is slow
+    rows = batches(lengths, config, start=t.progress.step)
     steps = range(t.progress.step + 1, config.steps + 1)
     for step in tqdm(steps, desc=config.method, initial=t.progress.step, total=config.steps,
                      disable=not bar, mininterval=1):  # fmt: skip
@@ -246,10 +251,15 @@ def examine(t: Training, loss: float) -> None:
         score = sts.test_score(encode_as(config, t.encoder), config.benchmark)
     else:
         score = sts.dev_score(encode_as(config, t.encoder), config.benchmark)
+    shape = {name: round(value, 4) for name, value in t.probe().items()}
     t.progress.history.append(
-        {"step": t.progress.step, "loss": round(loss, 5), "score": round(score, 4)}
+        {"step": t.progress.step, "loss": round(loss, 5), "score": round(score, 4), **shape}
     )
+    if (why := collapsed(shape)) and not t.progress.collapsed:
+        t.progress.collapsed = f"step {t.progress.step}: {why}"
+        log.warning("training collapsed at %s", t.progress.collapsed)
     log.info("step %d: loss %.3f, %s score %.2f", t.progress.step, loss, config.selection, score)
-    if score > t.progress.best_score and config.selection != "last":
+    best = float("-inf") if t.progress.best_score is None else t.progress.best_score
+    if score > best and config.selection != "last":
         t.progress.best_score, t.progress.best_step = score, t.progress.step
         t.best = {k: v.detach().clone() for k, v in t.encoder.state_dict().items()}

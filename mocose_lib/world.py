@@ -10,7 +10,6 @@ import tomllib
 import zlib
 from functools import cache
 from importlib import resources
-from itertools import islice
 from random import Random
 from types import SimpleNamespace
 from typing import Callable, NamedTuple
@@ -22,14 +21,14 @@ DEV_TASK = "almanac"
 TRANSFER_TASKS = ("topic", "polarity", "paraphrase")
 
 Synset = tuple[str, ...]  # one meaning, and the words for it
-Event = dict  # genre, scene, frame, tense; verb and time, place, manner: Synset; subject, object, complement: Thing
+Event = dict  # genre, scene, frame, tense; verb, time, place, manner: Synset; subject, object, complement: Thing
 Noun = NamedTuple("Noun", [("words", Synset), ("parent", str), ("mass", bool)])
 Thing = NamedTuple("Thing", [("noun", str), ("quality", Synset | None), ("count", Synset | None)])  # count None: one
 Frame = NamedTuple("Frame", [("subject", Synset), ("verbs", list[Synset]), ("object", Synset), ("preposition", str),
-                             ("complement", Synset), ("manners", list[Synset]), ("human", bool)])
+                             ("complement", Synset), ("manners", list[Synset])])
 
 
-# --- the lexicon ---
+# --- words ---
 def _synsets(text: str, between: str = ";") -> list[Synset]:
     return [tuple(re.split(r"\s*/\s*", part.strip().replace("_", " "))) for part in text.split(between) if part.strip()]
 
@@ -38,19 +37,19 @@ def _synsets(text: str, between: str = ";") -> list[Synset]:
 def lexicon() -> SimpleNamespace:
     """The parsed tables of `lexicon.toml`, where their notation is explained; nouns are found by any of their words."""
     book = SimpleNamespace(**tomllib.loads(resources.files(__package__).joinpath("lexicon.toml").read_text("utf-8")))
-    listed = {parent: entries.split() for parent, entries in book.nouns.items()}
-    nouns = [Noun(_synsets(entry.lstrip("~"))[0], parent, entry[0] == "~") for parent in listed for entry in listed[parent]]
-    book.children = {parent: [noun.words[0] for noun in nouns if noun.parent == parent] for parent in listed}
+    listed = [(parent, entry) for parent, entries in book.nouns.items() for entry in entries.split()]
+    nouns = [Noun(_synsets(entry.lstrip("~"))[0], parent, entry[0] == "~") for parent, entry in listed]
+    book.children = {parent: [noun.words[0] for noun in nouns if noun.parent == parent] for parent in book.nouns}
     book.nouns = {word: noun for noun in nouns for word in noun.words}
+    book.counts, usual = _synsets(book.counts), _synsets(book.usual_times)
+    book.times = {tense: row[4] and _synsets(row[4]) + usual for tense, row in book.tenses.items()}
     for form, exceptions in book.exceptions.items():
         book.exceptions[form] = dict(pair.split(None, 1) for pair in exceptions.split(";"))
     for table in (book.manners, book.scales):
-        table.update({name: _synsets(text, "#") for name, text in table.items()})
-    book.times = {tense: row[4] and _synsets(row[4] + ";" + book.usual_times) for tense, row in book.tenses.items()}
-    book.counts = _synsets(book.counts)
+        table |= {name: _synsets(text, "#") for name, text in table.items()}
     for scene in book.scenes.values():
-        parts = [text.replace("people", scene["people"]).strip().splitlines() for text in (scene["frames"], book.social)]
-        scene["frames"], scene["social"] = ([_frame(line, book) for line in part] for part in parts)
+        for name, text in (("social", book.social), ("frames", scene["frames"])):
+            scene[name] = [_frame(line, book) for line in text.replace("people", scene["people"]).strip().splitlines()]
         scene["places"] = _synsets(scene["places"])
     return book
 
@@ -58,22 +57,22 @@ def lexicon() -> SimpleNamespace:
 def _frame(line: str, book: SimpleNamespace) -> Frame:
     def names(text: str) -> Synset:
         entries = [book.children[entry[1:]] if entry[0] == "@" else [entry.replace("_", " ")] for entry in text.split()]
-        return tuple(book.nouns[word].words[0] for words in entries for word in words)
+        return tuple(dict.fromkeys(book.nouns[word].words[0] for words in entries for word in words))
 
     who, does, what, how, manners = (part.strip() for part in (line + "||||").split("|")[:5])
     preposition, _, whom = how.partition(" ")
     manners = [way for name in (manners or book.usual_manners).split() if name != "-" for way in book.manners[name]]
-    human = all("person" in kinds(name, book) for name in names(who))
-    return Frame(names(who), _synsets(does, "#"), names(what), preposition, names(whom), manners, human)
+    return Frame(names(who), _synsets(does, "#"), names(what), preposition, names(whom), manners)
 
 
-def kinds(noun: str, book: SimpleNamespace | None = None) -> list[str]:
+def kinds(noun: str) -> list[str]:
     """The noun and its hypernyms, nearest first."""
-    book = book or lexicon()
-    return [noun] + (kinds(book.nouns[noun].parent, book) if noun in book.nouns else [])
+    return [noun, *kinds(lexicon().nouns[noun].parent)] if noun in lexicon().nouns else [noun]
 
 
-def _scales(noun: str) -> list[list[Synset]]:
+@cache
+def scales(noun: str) -> list[list[Synset]]:
+    """The qualities that fit a noun, each with its opposite."""
     traits = next(lexicon().traits[kind] for kind in kinds(noun) if kind in lexicon().traits)
     return [lexicon().scales[name] for name in traits.split()]
 
@@ -85,10 +84,16 @@ def inflect(phrase: str, form: str) -> str:
     Only one word of a phrase changes: the last of a noun's ("family members"), the first of a verb's ("puts on").
     """
     before, word, after = (*phrase.rpartition(" ")[::2], "") if form == "plural" else ("", *phrase.partition(" ")[::2])
-    rules = lexicon().rules.get(form, [["$", ""]])
-    pattern, ending = next((pattern, ending) for pattern, ending in rules if re.search(pattern, word))
+    pattern, ending = next(rule for rule in lexicon().rules.get(form, [["$", ""]]) if re.search(rule[0], word))
     word = lexicon().exceptions.get(form, {}).get(word) or re.sub(pattern, ending, word, count=1)
     return f"{before} {word} {after}".strip()
+
+
+def _polish(text: str) -> str:
+    odd = lexicon().an_exceptions.split()
+    text = re.sub(r"\s+", " ", text).strip(" ,").replace(" ,", ",")
+    text = re.sub(r"\ba (\w+)", lambda m: f"a{'n' * ((m[1][0] in 'aeiou') != (m[1] in odd))} {m[1]}", text)
+    return text[0].upper() + text[1:] + "."
 
 
 # --- meanings ---
@@ -100,46 +105,47 @@ def _thing(rng: Random, names: Synset, single: bool = False) -> Thing | None:
     if not names:
         return None
     noun = rng.choice(names)
-    quality = rng.choice(rng.choice(_scales(noun))) if rng.random() < 0.25 else None
-    single = single or lexicon().nouns[noun].mass or rng.random() < 0.75
+    quality = rng.choice(rng.choice(scales(noun))) if rng.random() < 0.25 else None
+    single = single or lexicon().nouns[noun].mass or rng.random() < 0.85
     return Thing(noun, quality, None if single else rng.choice(lexicon().counts))
 
 
 def _event(rng: Random, genre: str, scene: str, pair: bool = False) -> Event:
     book, style, here = lexicon(), lexicon().genres[genre], lexicon().scenes[scene]
     maybe = lambda chance, options: rng.choice(options) if options and rng.random() < chance else None
-    frames = [frame for frame in here["frames" if rng.random() < 0.9 else "social"] if "subject" not in style or frame.human]
-    tense, frame = rng.choice(style["tenses"].split()), rng.choice(frames)
-    subject, optional = _thing(rng, frame.subject), frame.preposition.endswith("?")
+    voices = style.get("subject", "").split()  # I, you, we: such genres tell only of what people do
+    frames = here["frames" if rng.random() < 0.9 else "social"]
+    frame = rng.choice([frame for frame in frames if not voices or "person" in kinds(frame.subject[0])])
+    subject, tense = _thing(rng, frame.subject), rng.choice(style["tenses"].split())
     event = dict(
         genre=genre, scene=scene, frame=frame, verb=frame.verbs[0], tense=tense, denied=False, second=None,
-        subject=Thing(rng.choice(style["subject"].split()), None, None) if "subject" in style else subject,
+        subject=Thing(rng.choice(voices), None, None) if voices else subject,
         object=_thing(rng, [name for name in frame.object if name != subject.noun]),
-        complement=None if optional and rng.random() < 0.6 else _thing(rng, frame.complement, single=True),
+        complement=_thing(rng, frame.complement, True) if frame.preposition[-1:] != "?" or rng.random() < 0.4 else None,
         manner=maybe(0.25, frame.manners), time=maybe(0.4, book.times[tense]),
         speaker=maybe(0.12, book.speakers.split() if "reported" in style else ()))
     where = event["complement"] or event["object"]
     event["place"] = None if where and {"place", "building"} & {*kinds(where.noun)} else maybe(0.6, here["places"])
     if pair and style["pair"] and (second := _another(rng, event, scene)):
-        same = subject.noun in second["frame"].subject or "subject" in style
-        event["second"] = second | {"subject": event["subject"] if same else second["subject"]}
+        same = voices or subject.noun in second["frame"].subject
+        event["second"] = second | {"subject": None if same else second["subject"]}
     return event
 
 
 def _another(rng: Random, event: Event, scene: str) -> Event | None:
-    """Something else, done by and to others, at the same time."""
-    new = _event(rng, event["genre"], scene) | {key: event[key] for key in ("tense", "time")}
-    old = {event[role].noun for role in ("subject", "object") if event[role] and event[role].noun in lexicon().nouns}
-    clash = new["verb"] == event["verb"] or any(new[role] and new[role].noun in old for role in ("subject", "object"))
-    return None if clash else new
+    """Something else, done by and to others, but at the same time and in a sentence of the same build."""
+    new = _event(rng, event["genre"], scene, bool(event["second"])) | {key: event[key] for key in ("tense", "time", "speaker")}
+    new |= {key: None for key in ("place", "manner") if not event[key]}
+    nouns = [{it[role].noun for role in ("subject", "object") if it[role]} & {*lexicon().nouns} for it in (event, new)]
+    return None if nouns[0] & nouns[1] or new["verb"] == event["verb"] else new
 
 
 def _edit(rng: Random, event: Event, edit: str) -> Event | None:
     """The event after one edit of a rule, or None where the edit finds nothing to work on."""
     book, (what, _, part), frame = lexicon(), edit.partition(" "), event["frame"]
-    old, topic = event.get(part), book.scenes[event["scene"]]["topic"]
+    old, here = event.get(part), book.scenes[event["scene"]]
     noun = book.nouns.get(old.noun) if isinstance(old, Thing) else None
-    if isinstance(old, Thing) and not noun or part == "complement" and not frame.preposition.endswith("?"):
+    if isinstance(old, Thing) and not noun or part == "complement" and frame.preposition[-1:] != "?":
         return None
     match what:
         case "drop" if old:
@@ -148,19 +154,22 @@ def _edit(rng: Random, event: Event, edit: str) -> Event | None:
             return event | {part: old._replace(quality=None)}
         case "general" if noun and noun.parent != "thing":
             return event | {part: Thing(noun.parent, None, old.count)}
+        case "other" if noun:
+            told = [event[role].noun for role in ("subject", "object", "complement") if event[role]]
+            names = [name for name in getattr(frame, part) if name not in told]
+            return event | {part: Thing(rng.choice(names), None, None)} if names else None
         case "other" if old:
-            choices = {"place": book.scenes[event["scene"]]["places"], "time": book.times[event["tense"]],
-                       "manner": frame.manners}.get(part) or [Thing(name, None, None) for name in getattr(frame, part)]
-            choices = [new for new in choices if new != old and not (noun and new.noun == old.noun)]
-            return event | {part: rng.choice(choices)} if choices else None
+            choices = {"place": here["places"], "time": book.times[event["tense"]], "manner": frame.manners}[part]
+            return event | {part: rng.choice([choice for choice in choices if choice != old])}
         case "act":
-            new = _another(rng, event | {"subject": Thing("", None, None)}, event["scene"])
-            fits = new and (event["subject"].noun in new["frame"].subject or event["subject"].noun not in book.nouns)
-            return new | {key: event[key] for key in ("subject", "place")} if fits else None
+            new = _another(rng, event | {"subject": None}, event["scene"])
+            same = new and (event["subject"].noun in new["frame"].subject or event["subject"].noun not in book.nouns)
+            return new | {key: event[key] for key in ("subject", "place")} if same else None
         case "scene":
             return _another(rng, event, event["scene"])
         case "topic":
-            return _another(rng, event, rng.choice([name for name in book.scenes if book.scenes[name]["topic"] != topic]))
+            far = [name for name, scene in book.scenes.items() if scene["topic"] != here["topic"]]
+            return _another(rng, event, rng.choice(far))
         case "swap" if event["object"] and {event["object"].noun, event["subject"].noun} <= {*frame.subject} & {*frame.object}:
             return event | {"subject": event["object"], "object": event["subject"]}
         case "deny" if not event["second"]:
@@ -172,36 +181,41 @@ def _edit(rng: Random, event: Event, edit: str) -> Event | None:
 
 # --- tellings ---
 class _Telling:
-    """One way to put an event into words; `fresh` is how often words (and forms) to avoid give way to others."""
+    """One way to put an event into words; `fresh` is how often words heard before give way to others.
 
-    def __init__(self, rng: Random, event: Event, avoid: frozenset[str] = frozenset(), fresh: float = 0.0):
-        self.rng, self.avoid, self.fresh, self.used = rng, avoid, fresh, set()
+    At fresh = 0 half of them are repeated wherever they fit, so that counting words finds likeness where there is none.
+    """
+
+    def __init__(self, rng: Random, event: Event, heard: frozenset[str] = frozenset(), fresh: float = 0.0):
+        self.rng, self.heard, self.fresh, self.used = rng, heard, fresh, set()
         book, style, second = lexicon(), lexicon().genres[event["genre"]], event["second"]
-        self.articles, self.double = style["articles"].split(), rng.random() < 0.5
+        self.articles, self.double = style["articles"].split() or [""], rng.random() < 0.5
         passive = event["object"] and not (event["frame"].verbs[0][0] + event["verb"][0]).count("!")
-        apart = second and second["subject"] != event["subject"]
+        apart = second and second["subject"] is not None
+        second = second and second | {"subject": second["subject"] or event["subject"]}
         fits = lambda form: ((passive or "{W}" not in form) and apart in (None, "{s}" in form)
                              and not (event["denied"] and re.search("{I}|it was", form)))
         forms = [book.forms[name] for name in style["pair" if second else "event"].split()]
-        form = self.say(tuple(form for form in forms if fits(form)))
+        form = rng.choice([form for form in forms if fits(form)])
         self.double &= "{W}" not in form
         text = re.sub(r"{(\w)}", lambda m: self.slot(m[1].upper(), second if m[1].islower() else event), form)
         if event["speaker"]:
             text = self.say(book.reported).format(clause=text.strip(" ,"), speaker=self.say(book.nouns[event["speaker"]].words))
-        self.text = _finish(text)
+        self.text = _polish(text)
 
-    def say(self, synset: Synset | None, skip: str = "-") -> str:
+    def say(self, synset: Synset | None, passive: bool = False) -> str:
         if not synset:
             return ""
-        words = [word.removeprefix("!") for word in synset if not word.startswith(skip)]
-        new = [word for word in words if word not in self.avoid] if self.rng.random() < self.fresh else words
-        self.used.add(word := self.rng.choice(new or words))
-        return word
+        words = [word for word in synset if word[0] != "!"] if passive else synset
+        if self.heard and self.rng.random() < (self.fresh or 0.5):
+            words = [word for word in words if (word in self.heard) != (self.fresh > 0)] or words
+        self.used.add(word := words[int(self.rng.random() * len(words))])
+        return word.removeprefix("!")
 
     def thing(self, thing: Thing) -> str:
         if not (noun := lexicon().nouns.get(thing.noun)):
             return thing.noun
-        word, article = self.say(noun.words), self.rng.choice(self.articles).strip("-")
+        word, article = self.say(noun.words), self.rng.choice(self.articles)
         if article == "a" and (noun.mass or thing.count):
             article = "some" if noun.mass else ""
         word = inflect(word, "plural") if thing.count else word
@@ -219,7 +233,7 @@ class _Telling:
         match name:
             case "S": return self.thing(event["subject"])
             case "V": return self.group(event, event["subject"], self.say(event["verb"]))
-            case "W": return self.group(event, event["object"], self.say(event["verb"], skip="!"), passive=True)
+            case "W": return self.group(event, event["object"], self.say(event["verb"], passive=True), passive=True)
             case "B" | "G": return inflect(self.say(event["verb"]), {"B": "base", "G": "ing"}[name])
             case "O": return " ".join(self.thing(thing) for thing in (whom if double else None, event["object"]) if thing)
             case "C": return f"{preposition.strip('>?')} {self.thing(whom)}" if whom and not double else ""
@@ -228,72 +242,62 @@ class _Telling:
         return self.say(event[{"M": "manner", "P": "place", "T": "time"}[name]])
 
 
-def _finish(text: str) -> str:
-    text = re.sub(r"\s+", " ", text).strip(" ,").replace(" ,", ",")
-    odd = lexicon().an_exceptions.split()
-    text = re.sub(r"\ba (\w+)", lambda m: f"a{'n' * ((m[1][0] in 'aeiou') != (m[1] in odd))} {m[1]}", text)
-    return text[0].upper() + text[1:] + "."
-
-
 def _remark(rng: Random, kind: str) -> str:
     """A description or comparison ("remark"), or an opinion ("positive", "negative")."""
-    book = lexicon()
-    where = rng.choice(list(book.scenes if kind == "remark" else book.opinions))
-    words = {"place": rng.choice(book.scenes[where]["places"]), "speaker": tuple(book.speakers.split())}
-    if kind == "remark":
+    book, factual = lexicon(), kind == "remark"
+    where = rng.choice(list(book.scenes if factual else book.opinions))
+    if factual:
         frame = rng.choice(book.scenes[where]["frames"])
-        noun = book.nouns[rng.choice(frame.object or frame.subject)]
-        good, bad = rng.sample(rng.choice(_scales(noun.words[0])), 2)
-        words |= {"one": noun.words, "two": book.nouns[rng.choice(book.children[noun.parent])].words, "good": good, "bad": bad,
-                  "better": [inflect(word, "comparative") for word in good], "worse": [inflect(word, "comparative") for word in bad]}
+        names = frame.object if len(frame.object) > 1 else book.children["fruit"]
+        one, two = (book.nouns[name].words for name in rng.sample(names, 2))
+        (good, bad), signs, speakers = rng.sample(rng.choice(scales(one[0])), 2), ("good", "bad"), book.speakers.split()
     else:
         what, good, bad = _synsets(book.opinions[where], "|")
-        signs = ("good", "bad") if kind == "positive" else ("bad", "good")
-        words |= dict(zip(("one", "two"), ([word] for word in rng.sample(what, 2)))) | dict(zip(signs, (good, bad)))
-        words |= {sign + key: _synsets(book.feelings[name + key])[0] for sign, name in zip(signs, ("good", "bad")) for key in ("v", "e")}
-        words["speaker"] = _synsets(book.feelings["speakers"])[0]
-    return _finish(rng.choice(book.remarks["remark" if kind == "remark" else "opinion"]).format(**{key: rng.choice(options) for key, options in words.items()}))
+        (one, two), signs = ([name] for name in rng.sample(what, 2)), ("good", "bad")[:: 1 if kind == "positive" else -1]
+        speakers = _synsets(book.feelings["speakers"])[0]
+    words = {"one": one, "two": two, "place": rng.choice(book.scenes[where]["places"]), "speaker": speakers}
+    for sign, name, side in zip(signs, ("good", "bad"), (good, bad)):
+        words |= {sign: side, sign + "er": [inflect(word, "comparative") for word in side]}
+        words |= {sign + key: _synsets(book.feelings[name + key])[0] for key in "ve"}
+    template = rng.choice(book.remarks["remark" if factual else "opinion"])
+    return _polish(template.format(**{key: rng.choice(options) for key, options in words.items()}))
 
 
 # --- what comes out ---
-def _owned(owner: str, tell: Callable[[], _Telling]) -> _Telling | None:
+def _owned(owner: str, tell: Callable[[], _Telling | SimpleNamespace]) -> _Telling | SimpleNamespace | None:
     # A sentence belongs to one part for ever, whatever the seed, so that no training text holds a test sentence.
     owners = ("dev", "test", "train", "train", "train")
-    ok = lambda text: 5 <= len(text.split()) <= 25 and owners[zlib.crc32(text.lower().encode()) % 5] == owner
-    return next((telling for telling in (tell() for _ in range(20)) if ok(telling.text)), None)
+    fits = lambda text: 5 <= len(text.split()) <= 25 and owners[zlib.crc32(text.lower().encode()) % 5] == owner
+    return next((telling for telling in (tell() for _ in range(20)) if fits(telling.text)), None)
 
 
 def _sentence(rng: Random, owner: str, kind: str, scenes: list[str]) -> tuple | None:
     if kind in ("event", "pair"):
         event = _event(rng, _weighted(rng, lexicon().stream["genres"]), rng.choice(scenes), kind == "pair")
-        told = _owned(owner, lambda: _Telling(rng, event))
-    else:
-        told = _owned(owner, lambda: SimpleNamespace(text=_remark(rng, kind)))
+    told = _owned(owner, lambda: _Telling(rng, event) if kind in ("event", "pair") else SimpleNamespace(text=_remark(rng, kind)))
     return told and (told.text,)
 
 
 def _pair(rng: Random, owner: str, mix: dict, phenomena: dict[str, float]) -> tuple | None:
     name, altered = _weighted(rng, phenomena), None
-    score, edits = rng.choice(lexicon().phenomena[name]["rules"]).split(":")
+    phenomenon, scenes = lexicon().phenomena[name], list(lexicon().scenes)
     while altered is None:
-        event = altered = _event(rng, _weighted(rng, mix["genres"]), rng.choice(list(lexicon().scenes)), rng.random() < mix["pairs"])
+        score, edits = rng.choice(phenomenon["rules"]).split(":")
+        event = altered = _event(rng, _weighted(rng, mix["genres"]), rng.choice(scenes), rng.random() < mix["pairs"])
         for edit in filter(None, map(str.strip, edits.split(","))):
             altered = altered and _edit(rng, altered, edit)
     one = _owned(owner, lambda: _Telling(rng, event))
-    two = one and _owned(owner, lambda: _Telling(rng, altered, frozenset(one.used), lexicon().phenomena[name]["fresh"]))
-    if not two or one.text == two.text:
-        return None
-    return *rng.sample([one.text, two.text], 2), name, float(score)
+    two = one and _owned(owner, lambda: _Telling(rng, altered, frozenset(one.used), phenomenon["fresh"]))
+    return (*rng.sample([one.text, two.text], 2), name, float(score)) if two and one.text != two.text else None
 
 
 def _labelled(rng: Random, task: str) -> tuple | None:
-    labels = lexicon().transfer[task]
-    label, scenes = rng.choice(list(labels)), lexicon().scenes
+    labels, scenes = lexicon().transfer[task], lexicon().scenes
+    label = rng.choice(list(labels))
     if task == "paraphrase":
         row = _pair(rng, "test", lexicon().tasks[DEV_TASK], dict.fromkeys(labels[label].split(), 1))
         return row and (*row[:2], label)
-    scenes = [name for name in scenes if scenes[name]["topic"] == label] or list(scenes)
-    row = _sentence(rng, "test", labels[label], scenes)
+    row = _sentence(rng, "test", labels[label], [name for name in scenes if scenes[name]["topic"] == label])
     return row and (*row, label)
 
 
@@ -315,8 +319,8 @@ def _check(n: int, what: str = "", name: str = "", known: tuple[str, ...] = ("",
 def sentences(n: int, seed: int = 0) -> list[str]:
     """n different unlabelled sentences of 5 to 25 words; a smaller n gives a prefix. ValueError if n is negative."""
     _check(n)
-    rng, kinds, scenes = Random(f"sentences {seed}"), lexicon().stream["kinds"], list(lexicon().scenes)
-    return [text for text, in _distinct(n, 1, lambda: _sentence(rng, "train", _weighted(rng, kinds), scenes))]
+    rng, weights, scenes = Random(f"sentences {seed}"), lexicon().stream["kinds"], list(lexicon().scenes)
+    return [text for text, in _distinct(n, 1, lambda: _sentence(rng, "train", _weighted(rng, weights), scenes))]
 
 
 def sts_pairs(task: str, n: int, seed: int = 0, split: str = "test") -> pd.DataFrame:
@@ -329,7 +333,8 @@ def sts_pairs(task: str, n: int, seed: int = 0, split: str = "test") -> pd.DataF
     _check(n, f"split of {task}", split, ("test", "dev") if task == DEV_TASK else ("test",))
     rng, mix = Random(f"{task} {split} {seed}"), lexicon().tasks[task]
     rows = _distinct(n, 2, lambda: _pair(rng, split, mix, mix["phenomena"]))
-    return pd.DataFrame(rows, columns=["sentence1", "sentence2", "subset", "score"])[["subset", "score", "sentence1", "sentence2"]]
+    table = pd.DataFrame(rows, columns=["sentence1", "sentence2", "subset", "score"])
+    return table[["subset", "score", "sentence1", "sentence2"]]
 
 
 def classification(task: str, n: int, seed: int = 0) -> pd.DataFrame:

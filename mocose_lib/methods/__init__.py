@@ -4,6 +4,24 @@
 `Fitted`; the caller measures it through `encode` alone, so that rows differ by method only.
 """
 
-from . import mocose, untrained
+from . import (
+    ct,
+    declutr,
+    flow,
+    is_bert,
+    moco,
+    mocose,
+    s_simcse,
+    simcse,
+    simcse_supervised,
+    untrained,
+    whitening,
+    word_vectors,
+)
 
-METHODS = {"mocose": mocose.fit, "untrained": untrained.fit}
+METHODS = {
+    "ct": ct.fit, "declutr": declutr.fit, "flow": flow.fit, "is_bert": is_bert.fit,
+    "moco": moco.fit, "mocose": mocose.fit, "s_simcse": s_simcse.fit, "simcse": simcse.fit,
+    "simcse_supervised": simcse_supervised.fit, "untrained": untrained.fit,
+    "whitening": whitening.fit, "word_vectors": word_vectors.fit,
+}  # fmt: skip

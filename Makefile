@@ -1,0 +1,46 @@
+# make study   the whole study at PROFILE (default: quick, offline, minutes)
+# make test    the tests
+# Both set up .venv first; nothing else is needed but Python 3.11-3.13 and make.
+
+PROFILE ?= quick
+DATA    ?=
+CORES   ?= $(shell getconf _NPROCESSORS_ONLN)
+PYTHON  ?= python3
+BIN     := .venv/bin
+
+export PATH := $(abspath .venv/bin):$(PATH)
+export TOKENIZERS_PARALLELISM := false
+export HF_HUB_DISABLE_TELEMETRY := 1
+ifeq ($(PROFILE),quick)
+export HF_HUB_OFFLINE := 1
+endif
+ifneq ($(DATA),)
+export MOCOSE_DATA := $(abspath $(DATA))
+endif
+
+.PHONY: study test test-slow lab clean-quick
+
+study: .venv/installed
+	$(BIN)/snakemake --snakefile Snakefile --unlock --quiet all --config profile=$(PROFILE) 2>/dev/null || true
+	$(BIN)/snakemake --snakefile Snakefile --cores $(CORES) --rerun-incomplete --keep-going \
+	  --quiet rules --config profile=$(PROFILE)
+
+test: .venv/installed
+	$(BIN)/python -m pytest
+
+test-slow: .venv/installed
+	$(BIN)/python -m pytest -m slow
+
+lab: .venv/installed
+	$(BIN)/jupyter lab notebooks
+
+clean-quick:
+	rm -rf data/runs/quick data/executed/quick figures/quick data/cache/done/quick
+
+.venv/installed: pyproject.toml requirements.lock
+	$(PYTHON) -c "import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))" \
+	  || { echo "Python 3.11, 3.12 or 3.13 is needed; try make PYTHON=python3.12"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $@

@@ -1,0 +1,158 @@
+"""The command line: `mocose run | grid | results | pretrain`."""
+
+import logging
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from .config import PRESETS, PRETRAINING, PROFILES, Config, StudyError, choose, configure
+
+log = logging.getLogger("mocose")
+
+
+@dataclass
+class Options:
+    """Where and how a command runs; nothing here can change a result."""
+
+    profile: str = "quick"
+    """One of quick, tiny, mini, base, large, roberta-base."""
+    data: str | None = None
+    """Folder with the real data; MOCOSE_DATA does the same."""
+    workers: int | None = None
+    """Runs side by side; default: one per core, on a GPU one."""
+
+
+def say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+
+
+def run_command(arguments: list[str]) -> None:
+    """mocose run [--profile P] [--preset P] [any field of Config]: one run, then its scores."""
+
+    @dataclass
+    class Choice(Options):
+        preset: str = "study"
+        """One of study, as_described, as_published."""
+
+    choice, rest = tyro.cli(Choice, args=arguments, return_unknown_args=True, add_help=False)
+    use_data(choice.data)
+    if "--help" in rest or "-h" in rest:
+        say("First: --profile, --preset, --data. Then any field of Config, shown with its default:")
+    # the profile and preset give the defaults that single fields then change
+    default = configure(choice.profile, choice.preset)
+    config = tyro.cli(Config, args=rest, default=default, prog="mocose run")
+    from .results import read_run
+    from .run import prepare, run
+
+    prepare([config])
+    path = run(config, choice.profile, bar=True)
+    metrics = read_run(path)["metrics"]
+    say("\n".join(f"{name:24} {metrics[name]:6.2f}" for name in metrics if not name.endswith("mean")))
+    say(f"{path}")
+
+
+def grid_command(arguments: list[str]) -> None:
+    """mocose grid SECTION...: all runs of these sections that are still missing; "all" for all."""
+
+    @dataclass
+    class Choice(Options):
+        sections: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+        seeds: tuple[int, ...] | None = None
+
+    choice = tyro.cli(Choice, args=arguments, prog="mocose grid")
+    use_data(choice.data)
+    from .grids import GRIDS
+    from .run import run_grid
+
+    names = GRIDS if choice.sections in ((), ("all",)) else choice.sections
+    grids = [choose(GRIDS, name, "section") for name in names]
+    configs = [c for grid in grids for c in grid.configs(choice.profile, choice.seeds)]
+    run_grid(configs, choice.profile, choice.workers)
+
+
+def results_command(arguments: list[str]) -> None:
+    """mocose results [SECTION]: mean, 95 % interval and number of seeds of every point."""
+
+    @dataclass
+    class Choice(Options):
+        sections: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+        markdown: bool = False
+        """With a column a task, as in the README."""
+
+    choice = tyro.cli(Choice, args=arguments, prog="mocose results")
+    from .grids import GRIDS
+    from .results import summary, table_of
+
+    for name in choice.sections or tuple(GRIDS):
+        grid = choose(GRIDS, name, "section")
+        if choice.markdown:
+            from .show import scores_markdown
+
+            say(scores_markdown(grid, choice.profile))
+            continue
+        runs = table_of(grid, choice.profile)
+        say(f"{name} ({choice.profile})")
+        say(summary(runs, ["label"]).to_string(index=False, float_format="%.2f") if len(runs)
+            else "  no runs yet")  # fmt: skip
+
+
+def pretrain_command(arguments: list[str]) -> None:
+    """mocose pretrain: trains an encoder from scratch into data/encoders/<name>, resumable."""
+
+    @dataclass
+    class Choice(Options):
+        profile: str = "tiny"
+        """One of tiny, mini."""
+        steps: int | None = None
+        folder: Path | None = None
+        """Where the encoder goes; default: data/encoders/<profile>."""
+
+    from dataclasses import replace
+
+    choice = tyro.cli(Choice, args=arguments, prog="mocose pretrain")
+    use_data(choice.data)
+    from .pretrain import make_encoder
+
+    config = choose(PRETRAINING, choice.profile, "pre-training profile")
+    config = replace(config, steps=choice.steps) if choice.steps else config
+    say(str(make_encoder(config, choice.folder)))
+
+
+def use_data(folder: str | None) -> None:
+    if folder:
+        os.environ["MOCOSE_DATA"] = folder
+
+
+COMMANDS = {
+    "run": run_command, "grid": grid_command, "results": results_command,
+    "pretrain": pretrain_command,
+}  # fmt: skip
+USAGE = "usage: mocose COMMAND [options]; mocose COMMAND --help says more\n" + "\n".join(
+    f"  {command.__doc__}" for command in COMMANDS.values()
+)
+
+
+def main() -> None:
+    """Exit codes: 0 done; 2 bad input, said in one sentence; 130 interrupted."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    for noisy in ("httpx", "httpcore", "huggingface_hub", "filelock", "datasets", "fsspec"):
+        logging.getLogger(noisy).setLevel(logging.ERROR)
+    command, *arguments = sys.argv[1:] or ["--help"]
+    if command in ("-h", "--help"):
+        say(USAGE)
+        return
+    try:
+        choose(COMMANDS, command, "command")(arguments)
+    except StudyError as wrong:
+        sys.stderr.write(f"mocose: {wrong}\n")
+        sys.exit(2)
+    except OSError as wrong:  # a full disk, a folder without write permission
+        sys.stderr.write(f"mocose: {wrong.strerror or wrong}: {wrong.filename or 'while writing'}\n")
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.stderr.write("mocose: interrupted; the same command goes on from here\n")
+        sys.exit(130)

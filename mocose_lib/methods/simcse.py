@@ -1,0 +1,131 @@
+"""Unsupervised SimCSE (Gao et al. 2021, eq. 4): a sentence twice through dropout, the batch's other
+sentences as negatives; with the ablations of the paper's sections 3 and 6 and appendix E.
+
+Deviations: crop and word deletion act on word pieces; the masked-language-model head starts afresh;
+of two encoders the first is measured. Dropout rates are `Config.dropout`.
+"""
+
+import copy
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from ..config import Config
+from ..encoder import Encoder
+from ..loss import info_nce
+from .base import Fitted, System, column, documents, load_encoder, train_system, training_ids
+from .masked_words import MaskedWords
+
+
+def crop(ids: list[int], share: float, generator: torch.Generator) -> list[int]:
+    """A random stretch of 1 - share of the tokens between [CLS] and [SEP], at least one."""
+    length = len(ids) - 2
+    if share == 0 or length < 2:
+        return ids
+    kept = max(1, round((1 - share) * length))
+    start = 1 + int(torch.randint(length - kept + 1, (), generator=generator))
+    return [ids[0], *ids[start : start + kept], ids[-1]]
+
+
+def delete(ids: list[int], share: float, generator: torch.Generator) -> list[int]:
+    """Without max(1, floor(share n)) random ones of the n tokens between [CLS] and [SEP]."""
+    length = len(ids) - 2
+    if share == 0 or length < 2:
+        return ids
+    kept = torch.randperm(length, generator=generator)[max(1, int(share * length)) :] + 1
+    return [ids[0], *(ids[i] for i in kept.sort().values), ids[-1]]
+
+
+class Tower(nn.Module):
+    """An encoder with SimCSE's MLP behind it (one layer and tanh; "never": none)."""
+
+    def __init__(self, encoder: Encoder, config: Config):
+        super().__init__()
+        self.encoder = encoder
+        self.mlp = nn.Sequential()
+        if config.mlp != "never":
+            self.mlp.extend([nn.Linear(encoder.width, encoder.width), nn.Tanh()])
+
+    def forward(self, ids: list[list[int]]) -> Float[Tensor, "batch width"]:
+        ids, mask = self.encoder.pad(ids, multiple=1)
+        return self.mlp(self.encoder(self.encoder.words(ids), mask))
+
+
+class SimCSE(System):
+    def __init__(self, encoder: Encoder, config: Config):
+        super().__init__()
+        self.config = config
+        self.first = Tower(encoder, config)
+        self.second = copy.deepcopy(self.first) if config.two_encoders else None
+        self.masked_words = MaskedWords(encoder) if config.mlm_weight else None
+        self.to(encoder.device)
+
+    @property
+    def encoder(self) -> Encoder:
+        return self.first.encoder
+
+    def views(self, first: list, second: list, generator) -> tuple[Tensor, Tensor]:
+        """Query and key (batch, width) of every pair of token lists."""
+        c = self.config
+
+        def distorted(sentences):
+            cut = [crop(ids, c.crop, generator) for ids in sentences]
+            return [delete(ids, c.word_deletion, generator) for ids in cut]
+
+        if c.augmented_views == "both":
+            first = distorted(first)
+        # inside, the random state is put back: the second pass draws the first one's masks again
+        with torch.random.fork_rng(enabled=c.same_mask):
+            query = self.first(first)
+        return query, (self.second or self.first)(distorted(second))
+
+    def loss(self, first: list, second: list, generator: torch.Generator) -> Float[Tensor, ""]:
+        c = self.config
+        query, keys = self.views(first, second, generator)
+        loss = info_nce(query, keys, keys[:0], c.temperature, c.similarity, batch_negatives=True)
+        return loss + self.auxiliary(first, generator)
+
+    def auxiliary(self, sentences: list, generator: torch.Generator) -> Tensor | float:
+        """The weighted masked-language-model term (appendix), 0 where it is not asked for."""
+        if self.masked_words is None:
+            return 0.0
+        ids, mask = self.encoder.pad(sentences, multiple=1)
+        return self.config.mlm_weight * self.masked_words(self.encoder, ids, mask, generator)
+
+    @torch.no_grad()
+    def encode(self, sentences, **options) -> Float[np.ndarray, "n width"]:
+        vectors = self.encoder.encode(sentences, **options)
+        if self.config.mlp != "always":
+            return vectors
+        return self.first.mlp(torch.from_numpy(vectors).to(self.encoder.device)).cpu().numpy()
+
+
+def pairs(config: Config, ids) -> tuple[np.ndarray, np.ndarray]:
+    """Row numbers of all sentences and of their positives: themselves, or the next of the text."""
+    rows = np.arange(len(ids))
+    if config.positives == "same":
+        return rows, rows
+    document = documents(config, ids)
+    rows = np.flatnonzero(document[:-1] == document[1:])
+    return rows, rows + 1
+
+
+def fit(config: Config, checkpoint=None, device="cpu", bar=True, change=None) -> Fitted:
+    """`change(encoder)`, where given, alters the loaded encoder before training (S-SimCSE)."""
+    torch.manual_seed(config.seed)
+    encoder = load_encoder(config, device)
+    if change:
+        change(encoder)
+    ids = training_ids(config, encoder)
+    first, second = pairs(config, ids)
+    system = SimCSE(encoder, config)
+
+    def loss(rows, generator):
+        views = (ids[side[rows]]["input_ids"] for side in (first, second))
+        return system.loss(*views, generator)
+
+    lengths = column(ids, "length")[first]
+    progress = train_system(config, system, loss, lengths, checkpoint, bar)
+    return Fitted(system.encode, progress)

@@ -1,0 +1,153 @@
+"""One style for every figure; a figure is made from runs alone, and its table lies beside it."""
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from .files import STUDY
+from .stats import interval
+
+OURS, PAPER = "#0072B2", "#D55E00"  # Okabe and Ito: told apart by every kind of colour vision
+
+
+def style() -> None:
+    sns.set_theme(context="paper", style="whitegrid", font_scale=1.15, rc={
+        "figure.dpi": 120, "svg.fonttype": "none", "axes.titlelocation": "left",
+        "figure.constrained_layout.use": True, "svg.hashsalt": "mocose", "font.family": "DejaVu Sans",
+    })  # fmt: skip
+
+
+def save(figure: Figure, table: pd.DataFrame, profile: str, stem: str) -> Path:
+    """figures/<profile>/<stem>.svg and .csv, the same bytes from the same runs."""
+    folder = STUDY / "figures" / profile
+    folder.mkdir(parents=True, exist_ok=True)
+    figure.savefig(folder / f"{stem}.svg", metadata={"Date": None})
+    table.to_csv(folder / f"{stem}.csv", index=False, float_format="%.4f")
+    return folder / f"{stem}.svg"
+
+
+def seeds_and_interval(ax: Axes, runs: pd.DataFrame, labels: list[str], metric: str) -> None:
+    """Every seed as a point, the mean with its 95 % interval; `runs` has a column label."""
+    groups = [runs.loc[runs["label"] == label, metric].to_numpy() for label in labels]
+    for x, values in enumerate(groups):
+        spread = np.linspace(-0.12, 0.12, len(values)) if len(values) > 1 else [0]
+        ax.plot(x + np.asarray(spread), values, "o", ms=3.5, alpha=0.45, color=OURS, mew=0)
+    found = [interval(values) for values in groups]
+    means = np.array([i.mean for i in found])
+    bars = np.array([[i.mean - i.low, i.high - i.mean] for i in found]).T
+    ax.errorbar(range(len(labels)), means, yerr=np.nan_to_num(bars), fmt="_", ms=13, capsize=4,
+                color=OURS, label="this study: mean, 95 % interval, seeds")  # fmt: skip
+    ax.set_xticks(range(len(labels)), labels)
+    ax.margins(x=0.06)
+
+
+def beside_paper(
+    runs: pd.DataFrame, labels: list[str], paper: dict[str, float], metric: str, xlabel: str
+) -> Figure:
+    """Our scores above, the paper's below, on one x axis and with the same points per cm.
+
+    Only differences within a panel can be compared: encoder and data differ between them.
+    """
+    style()
+    figure, (top, bottom) = plt.subplots(
+        2, 1, figsize=(7.2, 5.2), sharex=True, height_ratios=[2, 1.2])  # fmt: skip
+    seeds_and_interval(top, runs, labels, metric)
+    shown = {x: paper[label] for x, label in enumerate(labels) if label in paper}
+    bottom.plot(list(shown), list(shown.values()), "D", color=PAPER, ms=6,
+                label="the paper (BERT-base, one run)")  # fmt: skip
+    for ax in (top, bottom):
+        ax.set_ylabel("Spearman × 100\n(mean of seven tasks)")
+        ax.legend(loc="best", frameon=True)
+    bottom.set_xlabel(xlabel)
+    if len(labels) > 8:
+        bottom.tick_params(axis="x", rotation=25)
+    return figure
+
+
+def curves(history: pd.DataFrame, y: str, ylabel: str) -> Figure:
+    """Training curves by label: every seed thin, the mean thick; `history` has step, label."""
+    style()
+    figure, ax = plt.subplots(figsize=(7.2, 3.6))
+    palette = sns.color_palette("viridis", history["label"].nunique())
+    shared = {"data": history, "x": "step", "y": y, "hue": "label", "palette": palette, "ax": ax}
+    sns.lineplot(**shared, units="seed", estimator=None, lw=0.6, alpha=0.35, legend=False)
+    sns.lineplot(**shared, errorbar=None, lw=2)
+    ax.set(xlabel="training step", ylabel=ylabel)
+    ax.legend(title="", loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+    return figure
+
+
+def queue_ages(snapshots: list, title: str) -> Figure:
+    """The queue over time: a column a step, newest entry at the top, colour its age in steps.
+
+    `snapshots`: one array of ages (n,) a step; -1, the random initial fill, is grey.
+    """
+    style()
+    height = max(map(len, snapshots))
+    image = np.full((height, len(snapshots)), np.nan)
+    for step, ages in enumerate(snapshots):
+        image[: len(ages), step] = ages
+    figure, ax = plt.subplots(figsize=(7.2, 3.4))
+    shown = ax.imshow(np.where(image < 0, np.nan, image), aspect="auto", cmap="viridis_r",
+                      interpolation="nearest")  # fmt: skip
+    ax.imshow(np.where(image == -1, 1.0, np.nan), aspect="auto", cmap="Greys", vmin=0, vmax=2,
+              interpolation="nearest")  # fmt: skip
+    ax.set(xlabel="training step", ylabel="place in the queue\n(0 = newest)", title=title)
+    ax.grid(visible=False)
+    figure.colorbar(shown, label="age (steps); grey: random fill")
+    return figure
+
+
+def lines(x, values: dict[str, list[float]], xlabel: str, ylabel: str) -> Figure:
+    """Plain curves by name over `x`."""
+    style()
+    figure, ax = plt.subplots(figsize=(7.2, 3.0))
+    for (name, y), dash, color in zip(values.items(), ("-", "--", ":"), (OURS, PAPER, "#009E73")):
+        ax.plot(x, y, dash, color=color, lw=2, label=name)
+    ax.set(xlabel=xlabel, ylabel=ylabel)
+    ax.legend(frameon=True)
+    return figure
+
+
+def scores(runs: pd.DataFrame, labels: list[str], metric: str, xlabel: str,
+           ylabel: str = "Spearman × 100\n(mean of seven tasks)") -> Figure:  # fmt: skip
+    """Seeds, mean and interval of every label, one panel."""
+    style()
+    figure, ax = plt.subplots(figsize=(7.2, 3.6))
+    seeds_and_interval(ax, runs, labels, metric)
+    ax.set(xlabel=xlabel, ylabel=ylabel)
+    ax.tick_params(axis="x", rotation=15)
+    ax.legend(loc="best", frameon=True)
+    return figure
+
+
+def align_uniform(runs: pd.DataFrame, labels: list[str], score: str, split: str) -> Figure:
+    """Every run at its (uniformity, alignment), lower left is better; size shows the score."""
+    style()
+    figure, ax = plt.subplots(figsize=(7.2, 4.2))
+    shown = runs[runs["label"].isin(labels)]
+    sns.scatterplot(shown, x=f"uniformity {split}", y=f"alignment {split}", hue="label",
+                    hue_order=labels, style="label", style_order=labels, size=score,
+                    sizes=(30, 160), palette="colorblind", ax=ax)  # fmt: skip
+    ax.set(xlabel="uniformity (lower is better)", ylabel="alignment (lower is better)")
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+    return figure
+
+
+def spectra(values: dict[str, np.ndarray]) -> Figure:
+    """Singular values over the largest, by label; every seed of a label a line."""
+    style()
+    figure, ax = plt.subplots(figsize=(7.2, 3.6))
+    for (label, runs), color in zip(values.items(), sns.color_palette("colorblind", len(values))):
+        for i, run in enumerate(runs):
+            ax.plot(np.arange(1, len(run) + 1), run, color=color, lw=1.4, alpha=0.7,
+                    label=label if i == 0 else None)  # fmt: skip
+    ax.set(xlabel="index of the singular value", ylabel="singular value / largest", yscale="log",
+           ylim=(1e-3, 1.2))  # fmt: skip
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+    return figure

@@ -1,0 +1,154 @@
+"""What the tests share: shapes checked on every call, tiny encoders made on the spot, a study of one's own.
+
+No test needs the network, the shipped encoders or the real data, except where its name says so.
+"""
+
+import os
+import re
+import sys
+from collections import Counter
+from importlib.util import find_spec
+from pathlib import Path
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # an encoder that is not there fails at once
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+import pytest
+from beartype import BeartypeConf, beartype
+from jaxtyping import install_import_hook
+
+# Signatures of all modules that state shapes are checked; as in Python, an int is a fine float.
+typechecked = beartype(conf=BeartypeConf(is_pep484_tower=True))
+package = Path(find_spec("mocose_lib").origin).parent
+shaped = [p for p in package.rglob("*.py") if "from jaxtyping" in p.read_text(encoding="utf-8")]
+names = [".".join(p.relative_to(package.parent).with_suffix("").parts) for p in shaped]
+install_import_hook(names, "conftest.typechecked")
+
+import torch
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+from transformers import BertConfig, BertModel, BertTokenizerFast, RobertaConfig, RobertaModel
+
+from mocose_lib import data, sts, world
+from mocose_lib.config import Config
+from mocose_lib.encoder import Encoder
+from mocose_lib.pretrain import SPECIAL
+
+torch.set_num_threads(1)
+TINY = dict(
+    hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
+    max_position_embeddings=75, initializer_range=0.5,  # so wide that sentences differ clearly
+)  # fmt: skip
+ROWS = 60  # pairs in a generated STS task, while testing
+
+
+def tokenizer() -> BertTokenizerFast:
+    """A WordPiece of the letters and the commonest words of generated English."""
+    letters = "abcdefghijklmnopqrstuvwxyz'.,-?!"
+    texts = " ".join(world.sentences(200)).lower()
+    words = [word for word, _ in Counter(re.findall("[a-z]{2,}", texts)).most_common(200)]
+    entries = [*SPECIAL, *letters, *("##" + c for c in letters), *words]
+    model = Tokenizer(models.WordPiece({e: i for i, e in enumerate(entries)}, unk_token="[UNK]"))
+    model.normalizer = normalizers.BertNormalizer(lowercase=True)
+    model.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return BertTokenizerFast(tokenizer_object=model, do_lower_case=True)
+
+
+def save_encoder(kind, settings, folder: Path, **ids) -> Path:
+    """A random encoder of that kind in `folder`, with its tokenizer."""
+    words = tokenizer()
+    words.save_pretrained(folder)
+    torch.manual_seed(0)
+    kind(settings(vocab_size=len(words), **TINY, **ids)).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory) -> Path:
+    """A folder with a random BERT, 2 layers x 16, and its WordPiece tokenizer."""
+    return save_encoder(BertModel, BertConfig, tmp_path_factory.mktemp("encoders") / "bert")
+
+
+@pytest.fixture(scope="session")
+def tiny_roberta(tmp_path_factory) -> Path:
+    """A RoBERTa of the same size: its positions start behind the padding id, which is 0 here."""
+    folder = tmp_path_factory.mktemp("encoders") / "roberta"
+    return save_encoder(
+        RobertaModel, RobertaConfig, folder, pad_token_id=0, bos_token_id=2, eos_token_id=3
+    )
+
+
+@pytest.fixture
+def encoder(tiny) -> Encoder:
+    return Encoder.load(str(tiny))
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch) -> Path:
+    """An empty study folder: runs, caches and checkpoints of the test go there, nowhere else.
+
+    The folder is read from MOCOSE_STUDY at import; what is imported already is told here, new
+    processes by the environment.
+    """
+    monkeypatch.setenv("MOCOSE_STUDY", str(tmp_path))
+    for name, module in list(sys.modules.items()):
+        if name.startswith("mocose_lib.") and hasattr(module, "STUDY"):
+            monkeypatch.setattr(module, "STUDY", tmp_path)
+    monkeypatch.setattr(data, "CACHE", tmp_path / "data" / "cache")
+    return tmp_path
+
+
+@pytest.fixture
+def small_sts(monkeypatch):
+    """Generated STS tasks of few pairs, so that scoring takes no time."""
+    monkeypatch.setattr(data, "ROWS_GENERATED", ROWS)
+    caches = (sts.test_benchmark, sts.dev_benchmark)
+    for cached in caches:
+        cached.cache_clear()
+    yield
+    for cached in caches:
+        cached.cache_clear()
+
+
+@pytest.fixture
+def small(tiny, study, small_sts):
+    """Makes Configs of runs that take a second: small(steps=5, queue_size=16, ...)."""
+
+    def make(**changes) -> Config:
+        defaults = dict(
+            encoder=str(tiny), corpus_size=64, steps=6, batch_size=4, batch_lengths="mixed",
+            queue_size=12, queue_init=4, eval_every=2, precision="float32", lr=1e-3, head_lr=1e-3,
+            max_length=16, eval_max_length=32,
+        )  # fmt: skip
+        return Config(**{**defaults, **changes})
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder with the real data: MOCOSE_DATA, or ../shared/data beside the checkout."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("MOCOSE_DATA") or beside)
+    if not (folder / "sts").is_dir():
+        pytest.skip("no real data here: set MOCOSE_DATA to the data folder")
+    return folder
+
+
+def same(a, b) -> bool:
+    """Whether two nested states are equal to the last bit."""
+    if isinstance(a, torch.Tensor):
+        return torch.equal(a, b)
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    return a == b
+
+
+def assert_same(a, b) -> None:
+    """Two trainings ended alike: every part of their state but the clock."""
+    a.progress.seconds = b.progress.seconds = 0.0
+    a, b = a.state(), b.state()
+    assert a.keys() == b.keys()
+    for name in a:
+        assert same(a[name], b[name]), f"{name} differs"

@@ -1,0 +1,118 @@
+"""Augmentations of the word embeddings: pure functions, checked in loops."""
+
+import pytest
+import torch
+
+from mocose_lib import augment
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def words(batch=6, length=9, dim=10):
+    return torch.randn(batch, length, dim, generator=generator(5)) + 10  # no zero by chance
+
+
+def mask(batch=6, length=9):
+    lengths = torch.tensor([9, 5, 3, 8, 9, 4])[:batch]
+    return torch.arange(length)[None] < lengths[:, None]
+
+
+def test_fgsm_equals_loops_and_a_value_by_hand():
+    x = torch.tensor([[[1.0, 2.0, 3.0]]])
+    gradient = torch.tensor([[[0.2, -7.0, 0.0]]])
+    assert augment.fgsm(x, gradient, 0.5).flatten().tolist() == [1.5, 1.5, 3.0]
+    big, slope = words(), words() - 10
+    found = augment.fgsm(big, slope, 0.25)
+    for i, value in enumerate(found.flatten().tolist()):
+        g = slope.flatten()[i].item()
+        assert value == pytest.approx(big.flatten()[i].item() + 0.25 * ((g > 0) - (g < 0)), abs=1e-5)
+
+
+def test_fgsm_goes_uphill():
+    """The perturbed input has a larger loss than the input, and than its opposite."""
+    x = words().requires_grad_()
+    loss = lambda z: (z.sin() ** 2).sum()  # noqa: E731
+    gradient = torch.autograd.grad(loss(x), x)[0]
+    assert loss(augment.fgsm(x, gradient, 1e-3)) > loss(x) > loss(augment.fgsm(x, gradient, -1e-3))
+
+
+def test_fgsm_without_gradient_or_epsilon_is_the_identity():
+    x = words()
+    assert augment.fgsm(x, None, 1.0) is x and augment.fgsm(x, x, 0.0) is x
+
+
+@pytest.mark.parametrize("shape", [(6, 9, 10), (4, 9, 10), (6, 5, 10), (8, 12, 10)])
+def test_another_batchs_gradient_is_cut_or_filled_with_zeros(shape):
+    gradient = words()
+    found = augment.fit(gradient, torch.Size(shape))
+    for row in range(shape[0]):
+        for place in range(shape[1]):
+            inside = row < 6 and place < 9
+            expected = gradient[row, place] if inside else torch.zeros(10)
+            assert torch.equal(found[row, place], expected)
+
+
+def test_shuffled_positions_permute_the_real_tokens_and_keep_the_padding():
+    found = augment.shuffled_positions(mask(), generator())
+    for row, real in zip(found, mask(), strict=True):
+        n = int(real.sum())
+        assert sorted(row[:n].tolist()) == list(range(n))
+        assert row[n:].tolist() == list(range(n, len(row)))
+    assert any(row[:n].tolist() != sorted(row[:n].tolist()) for row, n in zip(found, mask().sum(1), strict=True))
+
+
+def test_every_order_of_positions_is_as_likely_as_the_next():
+    three = torch.ones(6_000, 3, dtype=torch.bool)
+    found = augment.shuffled_positions(three, generator())
+    _, counts = found.unique(dim=0, return_counts=True)
+    assert len(counts) == 6 and (counts - 1_000).abs().max() < 150  # 5 standard deviations: 144
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.1, 0.3, 0.5, 0.99])
+def test_token_cutoff_zeroes_so_many_real_tokens(rate):
+    x, real = words(), mask()
+    found = augment.token_cutoff(x, real, rate, generator())
+    for row in range(len(x)):
+        n = int(real[row].sum())
+        gone = [i for i in range(x.shape[1]) if (found[row, i] == 0).all()]
+        assert len(gone) == max(1, int(n * torch.tensor(rate))) and all(real[row, i] for i in gone)
+        for i in set(range(x.shape[1])) - set(gone):
+            assert torch.equal(found[row, i], x[row, i])
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.1, 0.3, 0.99])
+def test_feature_cutoff_zeroes_so_many_features_in_all_tokens(rate):
+    x = words()
+    found = augment.feature_cutoff(x, rate, generator())
+    for row in range(len(x)):
+        gone = [j for j in range(x.shape[2]) if (found[row, :, j] == 0).all()]
+        assert len(gone) == max(1, int(rate * x.shape[2]))
+        assert int((found[row] == 0).sum()) == len(gone) * x.shape[1]
+
+
+def test_rows_lose_different_tokens_and_features():
+    x, real = torch.ones(50, 20, 20), torch.ones(50, 20, dtype=torch.bool)
+    for found in (augment.token_cutoff(x, real, 0.1, generator()), augment.feature_cutoff(x, 0.1, generator())):
+        assert len(found.unique(dim=0)) > 25
+
+
+@pytest.mark.parametrize("name", ["token_cutoff", "feature_cutoff"])
+def test_rate_zero_is_the_identity_and_no_input_is_changed(name):
+    x, before = words(), words()
+    between = (mask(),) if name == "token_cutoff" else ()
+    assert getattr(augment, name)(x, *between, 0.0, generator()) is x
+    getattr(augment, name)(x, *between, 0.5, generator())
+    assert torch.equal(x, before)
+
+
+def test_the_same_generator_gives_the_same_augmentation():
+    x, real = words(), mask()
+    for draw in (
+        lambda g: augment.token_cutoff(x, real, 0.3, g),
+        lambda g: augment.feature_cutoff(x, 0.3, g),
+        lambda g: augment.shuffled_positions(real, g),
+    ):
+        assert torch.equal(draw(generator(1)), draw(generator(1)))
+        assert not torch.equal(draw(generator(1)), draw(generator(2)))

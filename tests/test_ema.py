@@ -1,0 +1,76 @@
+"""The moving average and its schedule."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from mocose_lib.config import AS_DESCRIBED, AS_PUBLISHED, Config
+from mocose_lib.ema import decay_at, update_ema
+
+
+def pair(seed=0):
+    torch.manual_seed(seed)
+    make = lambda: nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4))  # noqa: E731
+    return make(), make()
+
+
+def test_update_by_hand():
+    target, online = nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False)
+    nn.init.constant_(target.weight, 2.0)
+    nn.init.constant_(online.weight, 6.0)
+    update_ema(target, online, 0.75)  # 0.75 * 2 + 0.25 * 6
+    assert target.weight.item() == 3.0 and online.weight.item() == 6.0
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.5, 0.85, 0.99, 1.0])
+def test_update_equals_plain_loops(decay):
+    target, online = pair()
+    expected = []
+    for old, new in zip(target.parameters(), online.parameters(), strict=True):
+        flat = [decay * a + (1 - decay) * b for a, b in zip(old.flatten().tolist(), new.flatten().tolist(), strict=True)]
+        expected.append(torch.tensor(flat).view_as(old))
+    update_ema(target, online, decay)
+    for found, want in zip(target.parameters(), expected, strict=True):
+        torch.testing.assert_close(found, want)
+
+
+def test_decay_one_leaves_the_target_and_decay_zero_copies():
+    target, online = pair()
+    before = [p.clone() for p in target.parameters()]
+    update_ema(target, online, 1.0)
+    assert all(map(torch.equal, target.parameters(), before))
+    update_ema(target, online, 0.0)
+    assert all(map(torch.equal, target.parameters(), online.parameters()))
+
+
+def test_shared_parameters_keep_their_bits_and_no_gradient_is_recorded():
+    target, online = pair()
+    target[0] = online[0]
+    before = online[0].weight.clone()
+    update_ema(target, online, 0.3)
+    assert target[0].weight is online[0].weight and torch.equal(online[0].weight, before)
+    assert target[1].weight.grad_fn is None
+
+
+def test_the_cosine_of_the_paper_by_hand():
+    """0.75 -> 0.95 over 100 steps: half way it is the mean, and after 25 steps 0.75 + 0.2 (1 - cos 45)/2."""
+    config = Config(**{**AS_DESCRIBED, "steps": 100})
+    assert decay_at(50, config) == pytest.approx(0.85)
+    assert decay_at(25, config) == pytest.approx(0.75 + 0.2 * (1 - math.sqrt(0.5)) / 2)
+    assert decay_at(100, config) == pytest.approx(0.95)
+
+
+def test_the_cosine_of_the_authors_code_as_they_write_it():
+    config = Config(**{**AS_PUBLISHED, "steps": 15_625})
+    for step in (0, 1, 100, 7_500, 14_999, 15_000):
+        expected = 1 - (1 - 0.75) * (math.cos(math.pi * step / 15_000) + 1) / 2
+        assert decay_at(step, config) == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_cosine_rises_over_the_whole_run():
+    config = Config(ema_schedule="cosine", ema_decay=0.75, ema_decay_end=0.95, steps=40)
+    found = [decay_at(step, config) for step in range(1, 41)]
+    assert found == sorted(found)
+    assert decay_at(17, Config(ema_decay=0.6)) == 0.6

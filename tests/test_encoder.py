@@ -1,0 +1,190 @@
+"""Encoders: pooling by hand, and `encode`, whose numbers may depend on the sentences alone."""
+
+import shutil
+
+import numpy as np
+import pytest
+import torch
+
+from mocose_lib import sts, world
+from mocose_lib.config import StudyError
+from mocose_lib.encoder import Encoder, locate
+
+POOLINGS = ("cls", "cls_pooler", "mean", "first_last")
+SENTENCES = world.sentences(40, seed=7)
+
+
+@pytest.fixture(params=["bert", "roberta"])
+def folder(request, tiny, tiny_roberta):
+    return str(tiny if request.param == "bert" else tiny_roberta)
+
+
+def one_by_one(encoder, sentence, pooling):
+    """The pooling's definition, on one sentence alone, without padding."""
+    ids = torch.tensor(encoder.tokenize([sentence]))
+    with torch.no_grad():
+        states = encoder.model(input_ids=ids, output_hidden_states=True).hidden_states
+        first, last = states[0][0], states[-1][0]  # (length, width)
+        if pooling == "cls":
+            return last[0]
+        if pooling == "cls_pooler":
+            return encoder.pooler(last[0])
+        tokens = last if pooling == "mean" else (first + last) / 2
+        return sum(tokens) / len(tokens)
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_encode_equals_the_definition_sentence_by_sentence(folder, pooling):
+    encoder = Encoder.load(folder, pooling)
+    found = encoder.encode(SENTENCES)
+    expected = torch.stack([one_by_one(encoder, s, pooling) for s in SENTENCES])
+    torch.testing.assert_close(torch.from_numpy(found), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_encode_twice_gives_the_same_bits(folder):
+    encoder = Encoder.load(folder)
+    first = encoder.encode(SENTENCES)
+    assert np.array_equal(first, encoder.encode(SENTENCES))
+    assert np.array_equal(first, Encoder.load(folder).encode(SENTENCES))
+    assert first.dtype == np.float32 and first.shape == (len(SENTENCES), encoder.width)
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_batch_size_does_not_change_a_score(folder, pooling):
+    encoder = Encoder.load(folder, pooling)
+    pairs = world.sts_pairs("captions", 80)
+    scores = []
+    for size in (1, 7, 128):
+        a, b = (encoder.encode(list(pairs[c]), batch_size=size) for c in ("sentence1", "sentence2"))
+        scores.append(sts.spearman(sts.cosine(a, b), pairs["score"].to_numpy(float)))
+    assert max(scores) - min(scores) < 1e-4
+
+
+def test_order_is_kept_and_equal_sentences_are_encoded_once(encoder, monkeypatch):
+    seen = []
+    real = encoder.tokenize
+    monkeypatch.setattr(encoder, "tokenize", lambda texts: seen.extend(texts) or real(texts))
+    few = [SENTENCES[2], SENTENCES[0], SENTENCES[2], SENTENCES[1], SENTENCES[2]]
+    found = encoder.encode(few, batch_size=2)
+    assert sorted(seen) == sorted(SENTENCES[:3])
+    assert np.array_equal(found[0], found[2]) and np.array_equal(found[0], found[4])
+    alone = encoder.encode([SENTENCES[1]])
+    np.testing.assert_allclose(found[3], alone[0], atol=1e-6)
+    assert not np.allclose(found[0], found[1])
+
+
+def test_no_sentence_and_an_empty_sentence(encoder):
+    assert encoder.encode([]).shape == (0, encoder.width)
+    assert np.isfinite(encoder.encode(["", SENTENCES[0]])).all()
+
+
+def test_encode_turns_dropout_off_and_leaves_the_mode_as_it_was(tiny):
+    encoder = Encoder.load(str(tiny), dropout=0.5).train()
+    assert np.array_equal(encoder.encode(SENTENCES), encoder.encode(SENTENCES))
+    assert encoder.training and encoder.model.encoder.training
+    assert not encoder.eval().encode(SENTENCES).std() == 0 and not encoder.training
+
+
+def test_encode_does_not_touch_the_random_numbers_of_training(encoder):
+    torch.manual_seed(0)
+    encoder.train().encode(SENTENCES)
+    after = torch.rand(3)
+    torch.manual_seed(0)
+    assert torch.equal(after, torch.rand(3))
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_layers_keeps_the_first_n(folder, layers):
+    whole, cut = Encoder.load(folder), Encoder.load(folder, layers=layers)
+    assert len(cut.model.encoder.layer) == layers
+    ids, mask = whole.pad(whole.tokenize(SENTENCES[:1]), multiple=1)
+    with torch.no_grad():
+        states = whole.model(ids, output_hidden_states=True).hidden_states
+        found = cut(cut.words(ids), mask)
+    torch.testing.assert_close(found, states[layers][:, 0])
+
+
+def test_more_layers_than_there_are_is_one_sentence(tiny):
+    with pytest.raises(StudyError, match="has only 2"):
+        Encoder.load(str(tiny), layers=3)
+
+
+def test_dropout_is_that_of_the_config(tiny):
+    encoder = Encoder.load(str(tiny), dropout=0.37)
+    rates = {m.p for m in encoder.model.modules() if isinstance(m, torch.nn.Dropout)}
+    assert rates == {0.37}
+
+
+def test_position_numbers_from_zero_mean_the_usual_order(folder):
+    """RoBERTa's own numbers start behind the padding id; callers need not know."""
+    encoder = Encoder.load(folder)
+    ids, mask = encoder.pad(encoder.tokenize(SENTENCES[:6]), multiple=1)
+    usual = torch.arange(ids.shape[1]).expand(ids.shape)
+    with torch.no_grad():
+        words = encoder.words(ids)
+        torch.testing.assert_close(encoder(words, mask, usual), encoder(words, mask))
+        assert not torch.allclose(encoder(words, mask, usual.flip(1)), encoder(words, mask), atol=1e-4)
+
+
+def test_long_sentences_are_cut_at_what_the_encoder_can_read(folder):
+    """74 positions (RoBERTa) and 75 (BERT): neither may be overrun by padding to a multiple of 8."""
+    encoder = Encoder.load(folder, max_length=512)
+    long = " ".join(SENTENCES[:20])
+    assert encoder.max_length == (74 if "roberta" in folder else 75)
+    assert len(encoder.tokenize([long])[0]) == encoder.max_length
+    assert np.isfinite(encoder.encode([long, SENTENCES[0]])).all()
+    assert np.array_equal(encoder.encode([long]), encoder.encode([long + " and so on"]))
+
+
+def test_padding_rounds_up_and_masks(encoder):
+    ids, mask = encoder.pad([[2, 9, 3], [2, 3]])
+    assert ids.shape == (2, 8) and mask.sum(1).tolist() == [3, 2]
+    assert ids[~mask].unique().tolist() == [encoder.tokenizer.pad_token_id]
+    assert encoder.pad([[2, 9, 3], [2, 3]], multiple=1)[0].tolist() == [[2, 9, 3], [2, 3, 0]]
+
+
+def test_the_pooler_is_the_checkpoints_own(tiny):
+    from transformers import BertModel
+
+    trained = BertModel.from_pretrained(tiny).pooler.dense
+    assert torch.equal(Encoder.load(str(tiny)).pooler.weight, trained.weight)
+    assert torch.equal(Encoder.load(str(tiny)).pooler.bias, trained.bias)
+
+
+def test_a_checkpoint_without_pooler_gets_a_fresh_one_from_the_seed(tiny, tmp_path):
+    from transformers import BertModel
+
+    shutil.copytree(tiny, tmp_path / "bare")
+    BertModel.from_pretrained(tiny, add_pooling_layer=False).save_pretrained(tmp_path / "bare")
+    weights = []
+    for seed in (0, 0, 1):
+        torch.manual_seed(seed)
+        weights.append(Encoder.load(str(tmp_path / "bare")).pooler.weight)
+    assert torch.equal(weights[0], weights[1]) and not torch.equal(weights[0], weights[2])
+
+
+@pytest.mark.parametrize("name", ["no-such-encoder", "nobody/no-such-encoder", "no such encoder!", "/nowhere/at/all"])
+def test_an_unknown_encoder_is_one_clear_sentence(name):
+    with pytest.raises(StudyError) as caught:
+        Encoder.load(name)
+    assert name in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("damage", ["weights", "no weights", "tokenizer", "config", "no tokenizer"])
+def test_a_damaged_encoder_is_one_clear_sentence(damage, tiny, tmp_path):
+    folder = tmp_path / "broken"
+    shutil.copytree(tiny, folder)
+    if damage.startswith("no "):
+        (folder / {"no weights": "model.safetensors", "no tokenizer": "tokenizer.json"}[damage]).unlink()
+    else:
+        name = {"weights": "model.safetensors", "tokenizer": "tokenizer.json", "config": "config.json"}[damage]
+        (folder / name).write_bytes((folder / name).read_bytes()[:50])
+    with pytest.raises(StudyError) as caught:
+        Encoder.load(str(folder))
+    assert str(folder) in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_an_encoder_under_data_encoders_is_found_by_its_name(tiny, study):
+    shutil.copytree(tiny, study / "data" / "encoders" / "mine")
+    assert locate("mine") == study / "data" / "encoders" / "mine"
+    assert locate("another") is None

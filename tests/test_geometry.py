@@ -1,0 +1,222 @@
+"""Geometry and staleness against plain loops and values by hand; the probe, the collapse monitor."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from mocose_lib import geometry as g
+from mocose_lib.negatives import RANDOM
+from mocose_lib.staleness import drift, empirical_distance, half_life, retained
+
+ATOL = 1e-12
+
+
+@pytest.fixture
+def x():
+    return np.random.default_rng(0).normal(size=(23, 7)) + 0.5
+
+
+def rows(x):
+    return [[v / math.sqrt(sum(w * w for w in row)) for v in row] for row in x.tolist()]
+
+
+def square(a, b):
+    return sum((p - q) ** 2 for p, q in zip(a, b, strict=True))
+
+
+def test_alignment_is_the_loop(x):
+    y = x[::-1]
+    loop = sum(square(a, b) for a, b in zip(rows(x), rows(y), strict=True)) / len(x)
+    assert g.alignment(x, y) == pytest.approx(loop, abs=ATOL)
+
+
+@pytest.mark.parametrize("t", [1.0, 2.0])
+@pytest.mark.parametrize("block", [4, 23, 1024])
+def test_uniformity_is_the_loop_whatever_the_block(x, t, block, monkeypatch):
+    monkeypatch.setattr(g, "BLOCK", block)
+    u = rows(x)
+    pairs = [(i, j) for i in range(len(u)) for j in range(i)]
+    loop = math.log(sum(math.exp(-t * square(u[i], u[j])) for i, j in pairs) / len(pairs))
+    assert g.uniformity(x, t) == pytest.approx(loop, abs=1e-10)
+
+
+def test_mean_cosine_is_the_loop(x):
+    u = rows(x)
+    pairs = [(i, j) for i in range(len(u)) for j in range(i)]
+    loop = sum(sum(p * q for p, q in zip(u[i], u[j], strict=True)) for i, j in pairs) / len(pairs)
+    assert g.mean_cosine(x) == pytest.approx(loop, abs=ATOL)
+
+
+def test_isotropy_is_the_loop(x):
+    u = np.array(rows(x))
+    directions = np.linalg.eigh(u.T @ u)[1].T
+    z = [sum(math.exp(s * sum(a * c)) for a in u) for c in directions for s in (1, -1)]
+    assert g.isotropy(x) == pytest.approx(min(z) / max(z), abs=1e-10)
+
+
+def test_values_worked_out_by_hand():
+    east, north, west = [1.0, 0.0], [0.0, 5.0], [-2.0, 0.0]
+    # right angle: |a - b|^2 = 2; opposite: 4
+    assert g.alignment(np.array([east, east]), np.array([north, west])) == pytest.approx(3.0)
+    # three pairs: 2, 2, 4 -> log((e^-4 + e^-4 + e^-8) / 3)
+    expected = math.log((2 * math.exp(-4) + math.exp(-8)) / 3)
+    assert g.uniformity(np.array([east, north, west])) == pytest.approx(expected)
+    assert g.mean_cosine(np.array([east, north, west])) == pytest.approx(-1 / 3)
+    # singular values 4 and 2 -> 1 and 1/2; shares 2/3 and 1/3: entropy log 3 - 2/3 log 2
+    assert g.singular_values(np.diag([2.0, 4.0])) == pytest.approx([1.0, 0.5])
+    assert g.effective_rank(np.diag([2.0, 4.0])) == pytest.approx(3 / 2 ** (2 / 3))
+    assert g.effective_rank(np.eye(5)) == pytest.approx(5)
+    assert g.distance_to_optimum(3.0, 0.0, (0.0, 4.0), 1) == pytest.approx(7)
+    assert g.distance_to_optimum(3.0, 0.0, (0.0, 4.0), 2) == pytest.approx(5)
+    cross = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    assert g.isotropy(cross) == pytest.approx(1)
+
+
+def test_spread_embeddings_are_more_uniform_and_isotropic_than_a_cone():
+    x = np.random.default_rng(1).normal(size=(500, 16))
+    assert g.uniformity(x) < g.uniformity(x + 3)
+    assert g.isotropy(x) > g.isotropy(x + 3)
+    assert g.effective_rank(x) > g.effective_rank(x + 3)
+
+
+def test_lengths_do_not_matter_to_what_is_normalised(x):
+    longer = x * np.arange(1, len(x) + 1)[:, None]
+    for measure in (g.uniformity, g.mean_cosine, g.isotropy):
+        assert measure(longer) == pytest.approx(measure(x), abs=1e-10)
+    assert g.alignment(longer, x) == pytest.approx(0, abs=1e-12)
+
+
+def test_one_row_has_no_pairs():
+    one = np.ones((1, 4))
+    assert math.isnan(g.uniformity(one)) and math.isnan(g.mean_cosine(one))
+    assert math.isnan(g.alignment(np.ones((0, 4)), np.ones((0, 4))))
+    assert g.effective_rank(one) == 1
+
+
+def test_all_equal_rows():
+    same = np.ones((5, 4), np.float32)
+    assert g.alignment(same, same) == pytest.approx(0, abs=ATOL)
+    assert g.uniformity(same) == pytest.approx(0, abs=1e-10)
+    assert g.mean_cosine(same) == pytest.approx(1)
+    assert g.effective_rank(same) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("bad", [np.nan, 0.0])
+def test_nan_and_zero_vectors_give_nan_and_no_exception(x, bad):
+    x[3] = bad
+    for measure in (g.uniformity, g.mean_cosine, g.isotropy):
+        assert math.isnan(measure(x))
+    assert math.isnan(g.alignment(x, x))
+    x[:] = bad
+    assert np.isnan(g.singular_values(x)).all() and math.isnan(g.effective_rank(x))
+
+
+# --- the collapse monitor ---
+def test_collapse_is_named():
+    rng = np.random.default_rng(0)
+    healthy = rng.normal(size=(200, 32))
+    assert g.collapsed(g.describe(healthy)) is None
+    point = 1 + 1e-3 * healthy
+    assert "mean cosine" in g.collapsed(g.describe(point))
+    line = np.outer(rng.normal(size=200), np.ones(32)) + 1e-4 * healthy
+    assert "effective rank" in g.collapsed(g.describe(line))
+    assert "NaN" in g.collapsed(g.describe(np.full((9, 4), np.nan)))
+
+
+def test_an_anisotropic_cone_is_no_collapse():
+    x = np.random.default_rng(0).normal(size=(200, 32)) + 2  # mean cosine about 0.8
+    assert 0.7 < g.mean_cosine(x) < 0.9
+    assert g.collapsed(g.describe(x)) is None
+
+
+# --- on the benchmark ---
+def words(sentences):
+    """An encoder of the test: hashed bags of words."""
+    x = np.zeros((len(sentences), 64), np.float32)
+    for row, sentence in enumerate(sentences):
+        for word in sentence.lower().split():
+            x[row, sum(map(ord, word)) % 64] += 1
+    return x
+
+
+def test_measure_on_the_generated_benchmark_names_the_split():
+    found = g.measure(words, "generated")
+    assert set(found) == {"alignment dev", "uniformity dev", "mean_cosine dev",
+                          "effective_rank dev", "isotropy dev"}  # fmt: skip
+    first, second, every = g.sentences("generated")
+    assert found["alignment dev"] == pytest.approx(g.alignment(words(first), words(second)))
+    assert found["uniformity dev"] == pytest.approx(g.uniformity(words(every)))
+    assert len(every) == len(set(every)) > len(first)
+    values = g.spectrum(words, "generated")
+    assert values[0] == 1 and (np.diff(values) <= 0).all() and len(values) == 64
+
+
+def test_probe_is_measure_on_a_fixed_sample(monkeypatch, encoder):
+    monkeypatch.setattr(g, "PROBE_PAIRS", 10_000)
+    monkeypatch.setattr(g, "PROBE_SENTENCES", 10_000)
+    probed, measured = g.Probe(encoder, "generated")(), g.measure(encoder.encode, "generated")
+    assert set(probed) == {"alignment", "uniformity", "mean_cosine", "effective_rank"}
+    for name, value in probed.items():
+        assert value == pytest.approx(measured[f"{name} dev"], rel=1e-4), name
+
+
+def test_probe_repeats_itself_and_leaves_training_as_it_was(encoder):
+    encoder.train()
+    before = torch.get_rng_state()
+    probe = g.Probe(encoder, "generated")
+    assert probe() == probe() == g.Probe(encoder, "generated")()
+    assert encoder.training and torch.equal(before, torch.get_rng_state())
+    assert sum(len(ids) for ids, _ in probe.batches) == 2 * g.PROBE_PAIRS + g.PROBE_SENTENCES
+
+
+# --- staleness ---
+def drifting(turn, ages=4, batch=50, dim=64):
+    """Keys whose sentence's vector turns by `turn` radians per step of age."""
+    rng = np.random.default_rng(0)
+    fresh, other = rng.normal(size=(2, ages * batch, dim))
+    fresh = g.unit(fresh)
+    other = g.unit(other - (other * fresh).sum(1, keepdims=True) * fresh)
+    age = np.repeat(np.arange(ages), batch)
+    angle = turn * age[:, None]
+    return np.cos(angle) * fresh + np.sin(angle) * other, fresh, age
+
+
+def test_drift_is_the_mean_cosine_by_age():
+    stored, fresh, ages = drifting(0.3)
+    table = drift(stored, fresh, ages)
+    assert list(table["age"]) == [0, 1, 2, 3] and set(table["n"]) == {50}
+    assert table["cosine"].to_numpy() == pytest.approx(np.cos(0.3 * np.arange(4)))
+
+
+def test_the_random_fill_is_left_out():
+    stored, fresh, ages = drifting(0.1)
+    ages[-50:] = RANDOM
+    assert list(drift(stored, fresh, ages)["age"]) == [0, 1, 2]
+
+
+def test_without_drift_the_empirical_distance_is_equation_4():
+    stored, fresh, ages = drifting(0.0)
+    table = drift(stored, fresh, ages)
+    assert retained(table, fresh) == pytest.approx(1)
+    assert empirical_distance(table, fresh, 0.75, 50) == pytest.approx(1 / (1 - 0.75) + 200 / 50)
+    assert half_life(table, fresh) == math.inf
+    assert empirical_distance(table, fresh, 1.0, 50) == math.inf
+
+
+def test_half_life_and_distance_of_a_known_drift():
+    stored, fresh, ages = drifting(math.pi / 6)  # cosines 1, 0.87, 0.5, 0
+    table = drift(stored, fresh, ages)
+    floor = g.mean_cosine(fresh)
+    left = [(c - floor) / (1 - floor) for c in np.cos(math.pi / 6 * np.arange(4))]
+    assert retained(table, fresh) == pytest.approx(np.clip(left, 0, 1))
+    assert half_life(table, fresh) == (2 if left[2] < 0.5 else 3)
+    assert empirical_distance(table, fresh, 0.5, 50) == pytest.approx(2 + sum(np.clip(left, 0, 1)))
+
+
+def test_a_collapsed_target_retains_nothing():
+    same = np.ones((6, 3))
+    table = drift(same, same, np.array([0, 0, 1, 1, 2, 2]))
+    assert retained(table, same) == pytest.approx(0)
+

@@ -1,0 +1,99 @@
+"""InfoNCE against the formula written as loops."""
+
+import math
+
+import pytest
+import torch
+
+from mocose_lib.loss import info_nce
+
+
+def dot(a, b):
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+def unit(a):
+    norm = math.sqrt(dot(a, a))
+    return [x / norm for x in a]
+
+
+def in_loops(query, keys, negatives, temperature, similarity, batch_negatives):
+    query, keys, negatives = query.tolist(), keys.tolist(), negatives.tolist()
+    if similarity == "cosine":
+        query, keys, negatives = ([unit(row) for row in rows] for rows in (query, keys, negatives))
+    total = 0.0
+    for i, q in enumerate(query):
+        positive = math.exp(dot(q, keys[i]) / temperature)
+        denominator = positive
+        for negative in negatives:
+            denominator += math.exp(dot(q, negative) / temperature)
+        if batch_negatives:
+            for j, key in enumerate(keys):
+                if j != i:
+                    denominator += math.exp(dot(q, key) / temperature)
+        total += -math.log(positive / denominator)
+    return total / len(query)
+
+
+def vectors(batch=5, n=7, dim=4):
+    generator = torch.Generator().manual_seed(1)
+    return [torch.randn(rows, dim, generator=generator) for rows in (batch, batch, n)]
+
+
+@pytest.mark.parametrize("batch_negatives", [False, True])
+@pytest.mark.parametrize("similarity", ["cosine", "dot"])
+@pytest.mark.parametrize("temperature", [0.05, 1.0])
+def test_equals_the_formula_in_loops(temperature, similarity, batch_negatives):
+    q, k, n = vectors()
+    found = info_nce(q, k, n, temperature, similarity, batch_negatives).item()
+    assert found == pytest.approx(in_loops(q, k, n, temperature, similarity, batch_negatives), rel=1e-4)
+
+
+def test_by_hand():
+    """q.k = 1, one orthogonal negative, temperature 1: -log(e / (e + 1)) = 0.31326."""
+    q, n = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]])
+    assert info_nce(q, q, n, 1.0).item() == pytest.approx(0.31326, abs=1e-5)
+    assert info_nce(q, q, n, 0.5).item() == pytest.approx(0.12693, abs=1e-5)  # log(1 + exp(-2))
+
+
+def test_without_any_negative_the_loss_is_zero():
+    q, k, _ = vectors()
+    assert info_nce(q, k, q[:0], 0.05).item() == pytest.approx(0.0, abs=1e-7)
+
+
+def test_cosine_ignores_lengths_and_dot_does_not():
+    q, k, n = vectors()
+    assert info_nce(3 * q, k, n, 0.5).item() == pytest.approx(info_nce(q, k, n, 0.5).item(), rel=1e-5)
+    assert info_nce(3 * q, k, n, 0.5, "dot").item() != pytest.approx(info_nce(q, k, n, 0.5, "dot").item(), rel=1e-2)
+
+
+def test_the_gradient_at_the_query_is_that_of_the_formula():
+    """d loss / d q = (sum_l p_l l - (1 - p_k) k) / (t batch), p the softmax over key and negatives."""
+    q, k, n = vectors()
+    q.requires_grad_()
+    info_nce(q, k, n, 0.7, "dot").backward()
+    for i in range(len(q)):
+        rows = torch.cat([k[i : i + 1], n])
+        p = (rows @ q[i] / 0.7).softmax(0)
+        expected = (p @ rows - k[i]) / (0.7 * len(q))
+        torch.testing.assert_close(q.grad[i], expected.detach())
+
+
+def test_large_similarities_do_not_overflow():
+    q, k, n = (100 * x for x in vectors())
+    assert torch.isfinite(info_nce(q, k, n, 0.05, "dot"))
+
+
+def test_under_autocast_similarities_stay_in_float32():
+    """A bf16 cosine has three digits; divided by 0.05 its error would be a tenth of a nat."""
+    q, k, n = vectors(8, 64, 32)
+    expected = info_nce(q, k, n, 0.05)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = info_nce(q, k, n, 0.05)
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-6)
+
+
+def test_a_wrong_shape_is_refused_while_testing():
+    q, k, n = vectors()
+    with pytest.raises(Exception, match="Type-check"):
+        info_nce(q, k[:, :2], n, 0.05)

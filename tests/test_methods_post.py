@@ -1,0 +1,136 @@
+"""Systems without training: whitening and word vectors, each against its definition."""
+
+import lzma
+
+import numpy as np
+import pytest
+
+from mocose_lib import world
+from mocose_lib.config import StudyError
+from mocose_lib.methods import METHODS
+from mocose_lib.methods.base import statistics_texts
+from mocose_lib.methods.whitening import whitening
+from mocose_lib.methods.word_vectors import WordAverage, read_vectors
+
+SENTENCES = world.sentences(30, seed=5)
+
+
+def correlated(n=400, width=8):
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n, width)) @ rng.normal(size=(width, width)) + 3
+
+
+def test_the_whitened_covariance_is_the_identity():
+    vectors = correlated()
+    mean, kernel = whitening(vectors)
+    np.testing.assert_allclose(np.cov(((vectors - mean) @ kernel).T), np.eye(8), atol=1e-4)
+
+
+def test_kept_dimensions_are_those_of_the_largest_variance():
+    vectors = correlated()
+    mean, kernel = whitening(vectors, 3)
+    values, directions = np.linalg.eigh(np.cov(vectors.T))  # ascending
+    expected = (vectors - vectors.mean(0)) @ directions[:, ::-1][:, :3] / np.sqrt(values[::-1][:3])
+    np.testing.assert_allclose(np.abs((vectors - mean) @ kernel), np.abs(expected), atol=1e-6)
+
+
+def test_directions_without_variance_are_left_out_instead_of_blown_up():
+    flat = np.hstack([correlated(width=3), np.zeros((400, 1))])
+    assert whitening(flat)[1].shape == (4, 3)
+    with pytest.raises(StudyError, match="kept_dimensions = 4, but the 400 vectors vary in 3"):
+        whitening(flat, 4)
+
+
+@pytest.mark.parametrize("statistics", ["task", "corpus"])
+def test_whitening_on_its_own_statistics(small, statistics):
+    config = small(method="whitening", pooling="first_last", statistics=statistics, corpus_size=200)
+    fitted = METHODS["whitening"](config)
+    texts = statistics_texts(config)
+    found = fitted.encode(texts)
+    np.testing.assert_allclose(np.cov(found.T), np.eye(found.shape[1]), atol=1e-4)
+    np.testing.assert_allclose(fitted.encode(texts[:3]), found[:3], atol=1e-3)
+    # 16 wide, but both layers end in a LayerNorm without gain: the features of a text sum to 0
+    assert found.dtype == np.float32 and found.shape == (len(texts), 15)
+
+
+def vectors_text(dim=4, seed=0):
+    rng = np.random.default_rng(seed)
+    words = dict.fromkeys(w for s in SENTENCES for w in s.lower().replace(".", " .").split())
+    return "".join(f"{w} {' '.join(f'{x:.4f}' for x in rng.normal(size=dim))}\n" for w in words)
+
+
+@pytest.fixture
+def vectors(tmp_path):
+    path = tmp_path / "small.txt.xz"
+    path.write_bytes(lzma.compress(vectors_text().encode()))
+    return path
+
+
+def test_the_plain_average_in_loops(vectors):
+    table = {w: list(map(float, v)) for w, *v in map(str.split, vectors_text().splitlines())}
+    average = WordAverage(*read_vectors(vectors))
+    for sentence, found in zip(SENTENCES, average.encode(SENTENCES), strict=True):
+        words = [w for w in sentence.lower().replace(".", " .").split() if w in table]
+        expected = [sum(table[w][i] for w in words) / len(words) for i in range(4)]
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_sif_in_loops(vectors):
+    """Weights a / (a + p), the first singular direction of the texts taken off."""
+    average = WordAverage(*read_vectors(vectors))
+    known = [average.words(s) for s in SENTENCES]
+    total = sum(map(len, known))
+    share = {w: sum(s.count(w) for s in known) / total for s in known for w in s}
+    a = 1e-2
+    rows = np.array(
+        [sum(a / (a + share[w]) * average.vectors[w] for w in s) / len(s) for s in known]
+    )
+    values, directions = np.linalg.eigh(rows.T @ rows)
+    first = directions[:, values.argmax()]
+    average.weight_by_frequency(SENTENCES, SENTENCES, a)
+    found = average.encode(SENTENCES)
+    np.testing.assert_allclose(found, rows - np.outer(rows @ first, first), atol=1e-5)
+    np.testing.assert_allclose(found @ first, 0, atol=1e-5)
+
+
+def test_a_token_unknown_as_a_whole_is_cut_and_unknown_words_are_left_out(tmp_path):
+    path = tmp_path / "v.txt"
+    path.write_text("do 1 0\nn't 0 1\nu.s. 3 3\nit 5 0\n's 0 5\n")
+    average = WordAverage(*read_vectors(path))
+    found = average.encode(["Don't xyzzy", "it's", "U.S.", "xyzzy"])
+    np.testing.assert_allclose(found, [[0.5, 0.5], [2.5, 2.5], [3, 3], [1.8, 1.8]], atol=1e-6)
+
+
+BAD = {
+    "1 numbers in line 2, where 2 are expected": "a 1 2\nb 3\n",
+    "2 numbers in line 3, where 3": "a 1 2 3\nb 1 2 3\nc 1 2\n",
+    "line 1, is no word with numbers": "a 1 two\n",
+    "0 numbers in line 1": "word\n",
+    "holds no word vectors": "\n",
+}
+
+
+@pytest.mark.parametrize("sentence", BAD)
+def test_a_bad_file_of_vectors_is_refused_in_one_sentence(tmp_path, sentence):
+    path = tmp_path / "bad.txt"
+    path.write_text(BAD[sentence])
+    with pytest.raises(StudyError, match=sentence):
+        read_vectors(path)
+
+
+def test_without_data_folder_or_with_a_wrong_name(small, monkeypatch, tmp_path):
+    config = small(method="word_vectors")
+    monkeypatch.delenv("MOCOSE_DATA", raising=False)
+    with pytest.raises(StudyError, match="needs a data folder"):
+        METHODS["word_vectors"](config)
+    monkeypatch.setenv("MOCOSE_DATA", str(tmp_path))
+    with pytest.raises(StudyError, match="is missing from the data folder"):
+        METHODS["word_vectors"](config)
+
+
+@pytest.mark.parametrize("sif", [0.0, 1e-3])
+def test_word_vectors_as_a_system(small, vectors, sif):
+    fitted = METHODS["word_vectors"](small(method="word_vectors", vectors=str(vectors), sif=sif))
+    found = fitted.encode(SENTENCES)
+    assert found.shape == (30, 4) and found.dtype == np.float32 and np.isfinite(found).all()
+    assert np.array_equal(found[:3], fitted.encode(SENTENCES[:3]))

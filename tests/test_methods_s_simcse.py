@@ -1,0 +1,119 @@
+"""S-SimCSE's dropout with drawn rates, and MoCo as MoCoSE without its additions."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from mocose_lib import world
+from mocose_lib.config import StudyError, vary
+from mocose_lib.encoder import Encoder
+from mocose_lib.methods import METHODS
+from mocose_lib.methods.s_simcse import SampledDropout, sample_dropout
+
+SENTENCES = world.sentences(8, seed=5)
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    torch.manual_seed(0)
+
+
+def dropped(x):
+    """The share of zeros in every sentence."""
+    return (x == 0).float().flatten(1).mean(1)
+
+
+@pytest.mark.parametrize("sentence_wise", [True, False])
+def test_the_drop_rate_of_a_sentence_is_the_drawn_one(sentence_wise):
+    dropout = SampledDropout(0.05, 0.6, sentence_wise)
+    x = torch.ones(6, 100, 200)
+    state = torch.get_rng_state()
+    rates = dropout.rates(x).flatten()
+    torch.set_rng_state(state)  # the forward pass draws the same
+    found = dropout(x)
+    torch.testing.assert_close(dropped(found), rates, atol=0.02, rtol=0)
+    assert (len(set(rates.tolist())) == 6) == sentence_wise
+    for row, rate in zip(found, rates, strict=True):
+        torch.testing.assert_close(row.max(), 1 / (1 - rate))
+
+
+def test_rates_are_uniform_between_their_bounds_and_new_in_every_pass():
+    dropout = SampledDropout(0.1, 0.5, True)
+    rates = torch.cat([dropout.rates(torch.ones(500, 2)).flatten() for _ in range(4)])
+    assert 0.1 <= rates.min() < 0.105 and 0.495 < rates.max() <= 0.5
+    counts = torch.histc(rates, 4, 0.1, 0.5)
+    assert counts.min() > 425 and len(rates.unique()) > 1990
+
+
+def test_two_sentences_of_a_batch_have_different_masks():
+    for sentence_wise in (True, False):
+        found = SampledDropout(0.3, 0.3, sentence_wise)(torch.ones(2, 50, 20))
+        assert not torch.equal(found[0] == 0, found[1] == 0)
+
+
+def test_rate_zero_and_evaluation_are_the_identity():
+    x = torch.randn(4, 5, 6)
+    assert torch.equal(SampledDropout(0.0, 0.0, True)(x), x)
+    assert torch.equal(SampledDropout(0.5, 0.9, True).eval()(x), x)
+
+
+def test_the_expectation_is_that_of_the_input():
+    dropout, x = SampledDropout(0.0, 0.5, True), torch.randn(3, 4, 5)
+    mean = sum(dropout(x) for _ in range(4000)) / 4000
+    torch.testing.assert_close(mean, x, atol=0.06, rtol=0.06)
+
+
+def test_the_dtype_stays():
+    assert SampledDropout(0.1, 0.5, True)(torch.ones(2, 3, dtype=torch.bfloat16)).dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize("folder", ["tiny", "tiny_roberta"])
+def test_every_dropout_of_the_encoder_is_replaced(folder, request):
+    encoder = Encoder.load(str(request.getfixturevalue(folder)))
+    before = sum(isinstance(m, nn.Dropout) for m in encoder.modules())
+    plain = encoder.encode(SENTENCES)
+    sample_dropout(encoder, 0.1, 0.4, True)
+    kinds = [type(m) for m in encoder.modules()]
+    assert nn.Dropout not in kinds and kinds.count(SampledDropout) == before == 1 + 3 * 2
+    assert np.array_equal(encoder.encode(SENTENCES), plain)
+
+
+def test_attention_reads_a_drawn_rate_in_every_layer_and_pass(encoder, monkeypatch):
+    sample_dropout(encoder, 0.1, 0.4, True)
+    read, real = [], nn.functional.scaled_dot_product_attention
+
+    def spy(*args, dropout_p=0.0, **options):
+        read.append(dropout_p)
+        return real(*args, dropout_p=dropout_p, **options)
+
+    monkeypatch.setattr(nn.functional, "scaled_dot_product_attention", spy)
+    ids, mask = encoder.pad(encoder.tokenize(SENTENCES))
+    for _ in range(2):
+        encoder.train()(encoder.words(ids), mask)
+    assert len(set(read)) == 4 and all(0.1 <= rate <= 0.4 for rate in read)
+    encoder.eval()(encoder.words(ids), mask)
+    assert read[4:] == [0.0, 0.0]
+
+
+def test_the_system_trains_and_differs_from_simcse(small):
+    s_simcse = METHODS["s_simcse"](small(method="s_simcse"), bar=False)
+    simcse = METHODS["simcse"](small(method="simcse"), bar=False)
+    assert s_simcse.progress.step == 6
+    assert not np.array_equal(s_simcse.encode(SENTENCES), simcse.encode(SENTENCES))
+    with pytest.raises(StudyError, match="dropout_low"):
+        small(dropout_low=0.3)
+
+
+def test_at_rate_zero_it_is_simcse_without_dropout(small):
+    zero = dict(dropout_low=0.0, dropout_high=0.0)
+    a = METHODS["s_simcse"](small(method="s_simcse", **zero), bar=False)
+    b = METHODS["simcse"](small(method="simcse", dropout=0.0), bar=False)
+    np.testing.assert_allclose(a.encode(SENTENCES), b.encode(SENTENCES), atol=1e-5)
+
+
+def test_moco_is_mocose_without_predictor_and_fgsm(small):
+    config = small(method="moco", fgsm_epsilon=1e-3)
+    found = METHODS["moco"](config, bar=False)
+    same = METHODS["mocose"](vary(config, predictor_layers=0, fgsm_epsilon=0.0), bar=False)
+    assert np.array_equal(found.encode(SENTENCES), same.encode(SENTENCES))

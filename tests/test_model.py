@@ -1,0 +1,114 @@
+"""The two branches: what they are made of, and that a forward pass changes nothing."""
+
+import pytest
+import torch
+from torch import nn
+
+from mocose_lib.config import Config
+from mocose_lib.encoder import Encoder
+from mocose_lib.model import Branch, View, predictor, projection, target_of
+
+
+def kinds(head):
+    return [type(layer).__name__ for layer in head]
+
+
+PUBLISHED_PROJECTION = ["Linear", "LayerNorm", "Dropout"]
+
+
+@pytest.mark.parametrize("layers", range(4))
+def test_projection_is_built_as_published(layers):
+    head = projection(layers, 16, 8, "published", 0.1)
+    assert kinds(head) == PUBLISHED_PROJECTION * layers
+    assert head(torch.randn(5, 16)).shape == (5, 8 if layers else 16)
+
+
+@pytest.mark.parametrize("layers", range(4))
+def test_predictor_is_built_as_published(layers):
+    head = predictor(layers, 8, "published", 0.1)
+    assert kinds(head) == PUBLISHED_PROJECTION * (layers - 1) + (["Linear", "Tanh"] if layers else [])
+    assert head(torch.randn(5, 8)).shape == (5, 8)
+
+
+@pytest.mark.parametrize("layers", range(4))
+def test_plain_heads_are_linear_layers_with_relu_between(layers):
+    expected = (["Linear", "ReLU"] * layers)[:-1]
+    assert kinds(projection(layers, 16, 8, "plain", 0.1)) == expected
+    assert kinds(predictor(layers, 8, "plain", 0.1)) == expected
+
+
+@pytest.fixture
+def view(encoder):
+    ids, mask = encoder.pad(encoder.tokenize(["The baker sold bread.", "A dog ran."]), multiple=1)
+    return View(encoder.words(ids), mask)
+
+
+@pytest.mark.parametrize("style", ["published", "plain"])
+@pytest.mark.parametrize("dim", [None, 4, 40])
+@pytest.mark.parametrize("p", range(4))
+@pytest.mark.parametrize("q", range(4))
+def test_query_and_keys_have_one_width(encoder, view, p, q, dim, style):
+    if dim and not p:
+        return  # Config refuses it
+    config = Config(projection_layers=p, predictor_layers=q, predictor_dim=dim, heads=style)
+    online = Branch(encoder, config)
+    target = target_of(online, config)
+    assert online(view).shape == target(view).shape == (2, dim or 16)
+    assert online.dim == target.dim == (dim or 16)
+
+
+def test_a_branch_equals_its_parts_in_order(encoder, view):
+    online = Branch(encoder, Config(pooler_activation="tanh")).eval()
+    x = encoder(view.words, view.mask)  # [CLS]
+    x = torch.tanh(x @ encoder.pooler.weight.T + encoder.pooler.bias)
+    linear, norm, _ = online.projection
+    x = nn.functional.layer_norm(linear(x), (16,), norm.weight, norm.bias)
+    first, norm, _, last, _ = online.predictor
+    x = torch.tanh(last(nn.functional.layer_norm(first(x), (16,), norm.weight, norm.bias)))
+    torch.testing.assert_close(online(view), x)
+
+
+def test_the_target_is_the_online_branch_without_predictor_and_gradients(encoder, view):
+    config = Config(predictor_layers=0)
+    online = Branch(encoder, config).eval()
+    target = target_of(online, config).eval()
+    torch.testing.assert_close(target(view), online(view))
+    assert not any(p.requires_grad for p in target.parameters())
+    own = {id(p) for p in online.parameters()}
+    assert not any(id(p) in own for p in target.parameters())
+    assert len(target_of(Branch(encoder, Config()), Config()).predictor) == 0
+
+
+def test_symmetric_branches_differ_in_nothing_but_dropout(encoder, view):
+    """MoCoSE's figure 5: no predictor and decay 0 make both branches the same function."""
+    config = Config(predictor_layers=0, ema_decay=0.0)
+    online = Branch(encoder, config).eval()
+    assert torch.equal(online(view), target_of(online, config).eval()(view))
+
+
+@pytest.mark.parametrize("moment", ["online", "target"])
+def test_a_forward_pass_changes_nothing(encoder, view, moment):
+    config = Config()
+    online = Branch(encoder, config).train()
+    target = target_of(online, config).train()
+    before = [{k: v.clone() for k, v in b.state_dict().items()} for b in (online, target)]
+    (online if moment == "online" else target)(view)
+    for branch, state in zip((online, target), before, strict=True):
+        assert all(torch.equal(v, state[k]) for k, v in branch.state_dict().items())
+
+
+def test_heads_are_paired_over_a_grid(tiny):
+    """Same seed, same projection, however deep the predictor; another seed, another projection."""
+    def weight(**changes):
+        return Branch(Encoder.load(str(tiny)), Config(**changes)).projection[0].weight
+
+    assert torch.equal(weight(predictor_layers=1), weight(predictor_layers=3))
+    assert not torch.equal(weight(seed=1), weight(seed=2))
+
+
+def test_building_heads_leaves_the_random_numbers_alone(encoder):
+    torch.manual_seed(3)
+    Branch(encoder, Config())
+    after = torch.rand(2)
+    torch.manual_seed(3)
+    assert torch.equal(after, torch.rand(2))

@@ -1,0 +1,113 @@
+"""The queue against a list that is kept by hand."""
+
+import pytest
+import torch
+
+from mocose_lib.negatives import RANDOM, NegativeQueue
+
+BATCH, DIM = 4, 3
+
+
+def queue(size, init=0, growth="exact"):
+    return NegativeQueue(size, DIM, init, torch.Generator().manual_seed(0), growth)
+
+
+def keys_of(step, batch=BATCH):
+    """Keys that can be told apart: 100 step + place in the batch."""
+    return torch.arange(batch)[:, None].expand(batch, DIM) + 100.0 * step
+
+
+@pytest.mark.parametrize("init", ["none", "part", "all"])
+@pytest.mark.parametrize("size", [1, 4, 7, 12, 13])
+def test_equals_a_list_kept_by_hand(size, init):
+    """Any size, also smaller than and no multiple of the batch; none, part or all of it filled."""
+    init = {"none": 0, "part": size // 2, "all": size}[init]
+    q = queue(size, init)
+    kept = [(row, RANDOM) for row in q.keys]
+    for step in range(1, 9):
+        q.enqueue(keys_of(step), step)
+        kept = [(row, step) for row in keys_of(step)] + kept
+        kept = kept[:size]
+        assert torch.equal(q.negatives(), torch.stack([row for row, _ in kept]))
+        ages = [RANDOM if born == RANDOM else step - born for _, born in kept]
+        assert q.ages(step).tolist() == ages
+
+
+def test_by_hand():
+    """Size 3, batch of 2: after two steps the newest two, then one of the first step."""
+    q = queue(3)
+    q.enqueue(torch.tensor([[1.0] * 3, [2.0] * 3]), 1)
+    q.enqueue(torch.tensor([[3.0] * 3, [4.0] * 3]), 2)
+    assert q.negatives()[:, 0].tolist() == [3.0, 4.0, 1.0]
+    assert q.ages(2).tolist() == [0, 0, 1]
+
+
+def test_the_initial_fill_is_random_unit_vectors_of_the_generator():
+    a, b = queue(8, 5), queue(8, 5)
+    assert torch.equal(a.keys, b.keys) and a.keys.shape == (5, DIM)
+    torch.testing.assert_close(a.keys.norm(dim=1), torch.ones(5))
+    assert a.ages(3).tolist() == [RANDOM] * 5
+
+
+def test_an_empty_queue_and_no_queue_give_no_negatives():
+    assert queue(8).negatives().shape == (0, DIM)
+    none = queue(0)
+    none.enqueue(keys_of(1), 1)
+    assert none.negatives().shape == (0, DIM) and none.ages(1).tolist() == []
+
+
+SLICES = {"newest": ((0, 4),), "middle": ((4, 8),), "hole": ((0, 3), (8, 12)), "all": ((0, 12),)}
+
+
+@pytest.mark.parametrize("parts", SLICES.values(), ids=SLICES)
+def test_slices_count_from_the_newest(parts):
+    q = queue(12)
+    for step in (1, 2, 3):
+        q.enqueue(keys_of(step), step)
+    order = [100.0 * step + i for step in (3, 2, 1) for i in range(BATCH)]
+    expected = [order[i] for low, high in parts for i in range(low, high)]
+    assert q.negatives(parts)[:, 0].tolist() == expected
+
+
+def test_a_slice_is_used_as_soon_as_the_queue_reaches_it():
+    q = queue(12)
+    q.enqueue(keys_of(1), 1)
+    assert len(q.negatives(((4, 8),))) == 4  # the whole queue as yet
+    q.enqueue(keys_of(2), 2)
+    assert q.negatives(((4, 8),))[:, 0].tolist() == [100.0, 101.0, 102.0, 103.0]
+
+
+def test_enqueued_keys_carry_no_graph():
+    q = queue(8)
+    q.enqueue(keys_of(1).requires_grad_() * 2, 1)
+    assert not q.negatives().requires_grad
+
+
+def test_refresh_replaces_the_newest_and_keeps_ages():
+    q = queue(6)
+    for step in (1, 2):
+        q.enqueue(keys_of(step), step)
+    q.refresh(-keys_of(2))
+    assert q.negatives()[:, 0].tolist() == [-200.0, -201.0, -202.0, -203.0, 100.0, 101.0]
+    assert q.ages(2).tolist() == [0] * 4 + [1] * 2
+    q.refresh(torch.zeros(8, DIM))  # more than fit
+    assert q.negatives().abs().sum() == 0 and len(q.negatives()) == 6
+
+
+def test_a_saved_queue_goes_on_like_the_unbroken_one():
+    a = queue(7, 3, "published")
+    a.enqueue(keys_of(1), 1)
+    b = queue(7, 3, "published")
+    b.load_state_dict(a.state_dict())
+    for step in range(2, 6):
+        a.enqueue(keys_of(step), step), b.enqueue(keys_of(step), step)
+        assert torch.equal(a.negatives(), b.negatives()) and torch.equal(a.ages(step), b.ages(step))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+def test_a_queue_loaded_to_a_gpu_goes_on():
+    """torch.load(map_location="cuda") moves ages too; enqueue makes new ones on the CPU."""
+    q = queue(7, 3)
+    q.load_state_dict({k: v.cuda() if isinstance(v, torch.Tensor) else v for k, v in q.state_dict().items()})
+    q.enqueue(keys_of(1).cuda(), 1)
+    assert q.negatives().is_cuda and q.ages(1).tolist() == [0] * 4 + [RANDOM] * 3

@@ -1,0 +1,51 @@
+"""Every notebook has DESIGN's form, and runs from top to bottom under papermill, from nothing."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
+by_name = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+
+
+@by_name
+def test_form(path):
+    notebook = nbformat.read(path, as_version=4)
+    cells = [c for c in notebook.cells if c.cell_type == "code"]
+    tagged = [c for c in cells if "parameters" in c.metadata.get("tags", [])]
+    assert len(tagged) == 1
+    names = [line.split(" = ")[0] for line in tagged[0].source.splitlines()]
+    assert names == ["profile", "mode", "seeds"]
+    assert notebook.cells[0].source.startswith("# ")
+    for cell in cells:
+        body = cell.source.partition("def ")[2]
+        assert "class " not in cell.source and body.count("\n") <= 10
+        assert not any(output.output_type == "error" for output in cell.outputs)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory) -> Path:
+    """A study folder of its own, with nothing in it but what the repository ships."""
+    folder = tmp_path_factory.mktemp("study")
+    (folder / "data" / "cache").mkdir(parents=True)
+    (folder / "notebooks").symlink_to(ROOT / "notebooks")
+    for shipped in ("encoders", "paper"):
+        (folder / "data" / shipped).symlink_to(ROOT / "data" / shipped)
+    return folder
+
+
+@by_name
+def test_papermill_runs_it_with_one_seed_of_quick(path, study):
+    command = [
+        sys.executable, "-m", "papermill", str(path), str(study / path.name), "-k", "python3",
+        "--no-progress-bar", "-p", "profile", "quick", "-p", "mode", "run", "-y", "seeds: [0]",
+    ]  # fmt: skip
+    environment = {**os.environ, "MOCOSE_STUDY": str(study), "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert list((study / "figures" / "quick").glob(f"{path.stem}*.svg"))

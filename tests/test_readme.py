@@ -1,0 +1,34 @@
+"""The README says what the run files say."""
+
+import re
+from pathlib import Path
+
+from mocose_lib.cli import COMMANDS
+from mocose_lib.config import FIELDS, PRESETS, PROFILES
+from mocose_lib.grids import GRIDS
+from mocose_lib.show import scores_markdown
+
+ROOT = Path(__file__).resolve().parents[1]
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_table_of_scores_is_that_of_the_committed_runs():
+    block = re.search(r"<!-- scores -->\n(.*?)\n<!-- /scores -->", TEXT, re.S).group(1)
+    assert block == scores_markdown(GRIDS["start"], "tiny")
+
+
+def test_every_file_that_the_readme_links_exists():
+    for target in re.findall(r"\]\(([^)]+)\)", TEXT):
+        assert (ROOT / target).exists(), target
+
+
+def test_every_command_profile_preset_and_option_in_the_readme_exists():
+    for line in re.findall(r"^mocose .*$", TEXT, re.M):
+        words = line.split("#")[0].split()
+        assert words[1] in COMMANDS
+        for option, value in zip(words, words[1:] + [""]):
+            assert option != "--profile" or value in PROFILES
+            assert option != "--preset" or value in PRESETS
+            if words[1] == "run" and option.startswith("--"):
+                known = {"profile", "preset", "data", *FIELDS}
+                assert option[2:].replace("-", "_") in known

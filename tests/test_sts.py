@@ -1,0 +1,185 @@
+"""STS scores against independent evaluators, on the same embeddings and on real data."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import rankdata
+
+from mocose_lib import data, sts, world
+from mocose_lib.encoder import MINILM, Encoder
+from mocose_lib.sts import AVERAGE, DEV, Benchmark, aggregate, cosine, spearman
+
+
+def vectors_of(sentences, dim=12):
+    """Any vectors will do, as long as a sentence always has the same one."""
+    found = [np.random.default_rng(list(s.encode())).normal(size=dim) for s in sentences]
+    return np.array(found, np.float32).reshape(len(sentences), dim)
+
+
+def spearman_in_loops(x, y):
+    """Pearson's correlation of ranks, ties sharing the mean of their ranks."""
+
+    def ranks(values):
+        return [sum(v < w for v in values) + (sum(v == w for v in values) + 1) / 2 for w in values]
+
+    a, b = ranks(list(x)), ranks(list(y))
+    ma, mb = sum(a) / len(a), sum(b) / len(b)
+    top = sum((p - ma) * (q - mb) for p, q in zip(a, b, strict=True))
+    return 100 * top / (sum((p - ma) ** 2 for p in a) * sum((q - mb) ** 2 for q in b)) ** 0.5
+
+
+def test_spearman_by_hand():
+    """Ranks 1 2 3 4 against 1 3 2 4: 1 - 6 (0+1+1+0) / (4 * 15) = 0.8."""
+    assert spearman(np.array([0.1, 0.2, 0.3, 0.4]), np.array([0, 2, 1, 5])) == pytest.approx(80.0)
+
+
+def test_spearman_equals_loops_with_ties():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=60).round(1), rng.integers(0, 6, 60)
+    assert spearman(x, y) == pytest.approx(spearman_in_loops(x, y), abs=1e-9)
+
+
+def test_cosine_equals_loops_and_a_value_by_hand():
+    a, b = vectors_of(["one", "two", "three"]), vectors_of(["four", "five", "six"])
+    for found, p, q in zip(cosine(a, b), a.tolist(), b.tolist(), strict=True):
+        top = sum(x * y for x, y in zip(p, q, strict=True))
+        assert found == pytest.approx(top / (sum(x * x for x in p) * sum(y * y for y in q)) ** 0.5, abs=1e-12)
+    assert cosine(np.array([[3.0, 4.0]]), np.array([[4.0, 3.0]]))[0] == pytest.approx(0.96)
+
+
+@pytest.mark.parametrize("task", world.STS_TASKS)
+def test_equals_sentence_transformers_evaluator_and_numpy(task):
+    from sentence_transformers.sentence_transformer.evaluation import EmbeddingSimilarityEvaluator
+
+    frame = world.sts_pairs(task, 150)
+
+    class Model:  # what the evaluator asks of a SentenceTransformer
+        similarity_fn_name = "cosine"
+        model_card_data = type("Card", (), {"set_evaluation_metrics": lambda *args: None})()
+
+        def encode(self, sentences, **_):
+            return vectors_of(sentences)
+
+    model = Model()
+    theirs = EmbeddingSimilarityEvaluator(
+        frame["sentence1"].tolist(), frame["sentence2"].tolist(), frame["score"].tolist(),
+        main_similarity="cosine", write_csv=False,
+    )(model)  # fmt: skip
+    ours = Benchmark({task: frame}).score(vectors_of)[f"{task} all"]
+    assert ours == pytest.approx(100 * theirs["spearman_cosine"], abs=1e-6)
+    a, b = (vectors_of(frame[c]).astype(float) for c in ("sentence1", "sentence2"))
+    similarity = (a * b).sum(1) / np.sqrt((a * a).sum(1) * (b * b).sum(1))
+    plain = 100 * np.corrcoef(rankdata(similarity), rankdata(frame["score"]))[0, 1]
+    assert ours == pytest.approx(plain, abs=1e-6)
+
+
+def test_the_three_aggregations_in_loops():
+    frame = pd.DataFrame({"subset": list("aaaabbbbbbcc"), "score": [0, 1, 2, 3, 5, 4, 1, 0, 2, 3, 1, 2]})
+    similarity = np.random.default_rng(1).normal(size=12)
+    found = aggregate(frame, similarity)
+    each = {
+        s: spearman_in_loops(similarity[frame["subset"] == s], frame["score"][frame["subset"] == s])
+        for s in "abc"
+    }
+    assert found["all"] == pytest.approx(spearman_in_loops(similarity, frame["score"]))
+    assert found["mean"] == pytest.approx(sum(each.values()) / 3)
+    assert found["wmean"] == pytest.approx((4 * each["a"] + 6 * each["b"] + 2 * each["c"]) / 12)
+
+
+def test_subsets_of_one_gold_score_are_left_out_of_the_means(caplog):
+    """In generated tasks all paraphrases score 5: a correlation of their own does not exist."""
+    frame = pd.DataFrame({"subset": list("aaabbbc"), "score": [5, 5, 5, 1, 2, 3, 0]})
+    similarity = np.array([0.9, 0.8, 0.7, 0.1, 0.3, 0.2, 0.0])
+    found = aggregate(frame, similarity)
+    assert found["mean"] == found["wmean"] == pytest.approx(50.0) and not caplog.records
+    assert set(aggregate(frame[2:4], similarity[2:4])) == {"all"}
+
+
+def test_all_numbers_of_the_generated_benchmark_are_numbers(small_sts):
+    assert np.isfinite(list(sts.evaluate(vectors_of, "generated").values())).all()
+
+
+def test_evaluate_names_split_and_aggregation_of_every_number(small_sts):
+    found = sts.evaluate(vectors_of, "generated")
+    possible = {f"{task} test {how}" for task in world.STS_TASKS for how in ("all", "mean", "wmean")}
+    always = {f"{task} test all" for task in world.STS_TASKS} | {AVERAGE, DEV}
+    assert always <= set(found) <= always | possible
+    seven = [found[f"{task} test all"] for task in world.STS_TASKS]
+    assert found[AVERAGE] == pytest.approx(sum(seven) / 7)
+    assert found[DEV] == sts.dev_score(vectors_of, "generated")
+    assert found[AVERAGE] == sts.test_score(vectors_of, "generated")
+
+
+def test_all_sentences_are_encoded_once_in_one_call():
+    calls = []
+    tasks = {name: world.sts_pairs(name, 30) for name in world.STS_TASKS[:2]}
+    twice = {"first": tasks[world.STS_TASKS[0]], "second": tasks[world.STS_TASKS[0]], **tasks}
+    Benchmark(twice).score(lambda s: calls.append(list(s)) or vectors_of(s))
+    assert len(calls) == 1 and len(calls[0]) == len(set(calls[0]))
+
+
+@pytest.mark.parametrize("kind", ["zero", "nan", "equal"])
+def test_a_collapsed_encoder_scores_nan_and_says_so(kind, caplog):
+    value = {"zero": 0.0, "nan": float("nan"), "equal": 1.0}[kind]
+    found = Benchmark({"x": world.sts_pairs("captions", 30)}).score(lambda s: np.full((len(s), 4), value, np.float32))
+    assert np.isnan(found["x all"]) and caplog.records
+
+
+def test_dev_and_test_share_no_sentence():
+    task = world.DEV_TASK
+    dev, test = (data.sts_pairs(task, split, "generated") for split in ("dev", "test"))
+    texts = [set(f["sentence1"]) | set(f["sentence2"]) for f in (dev, test)]
+    assert not texts[0] & texts[1]
+
+
+# --- real data ---
+PUBLISHED = {
+    "STS12 test": 72.4, "STS13 test": 80.6, "STS14 test": 75.6, "STS15 test": 85.4,
+    "STS16 test": 79.0, "STS-B test": 82.0, "SICK-R test": 77.1,
+}  # fmt: skip
+
+
+@pytest.fixture
+def real(real_data, monkeypatch):
+    """(task, split) -> the real pairs; STS16 has the fewest."""
+    monkeypatch.setenv("MOCOSE_DATA", str(real_data))
+    return lambda task, split="test": data.sts_pairs(task, split, "real")
+
+
+def same_as_scipy(frame, encoder):
+    """The task's score by our code and by scipy on the same model's own embeddings."""
+    from sentence_transformers import SentenceTransformer, models
+
+    words = models.Transformer(encoder.model.name_or_path, max_seq_length=encoder.max_length)
+    theirs = SentenceTransformer(modules=[words, models.Pooling(encoder.width, "mean")], device="cpu")
+    a, b = (theirs.encode(frame[c].tolist(), show_progress_bar=False) for c in ("sentence1", "sentence2"))
+    return spearman(cosine(a, b), frame["score"].to_numpy(float))
+
+
+def test_minilm_scores_as_published_on_real_sts16(real):
+    frame = real("STS16")
+    minilm = Encoder.load(MINILM, "mean")
+    found = Benchmark({"STS16 test": frame}).score(minilm.encode)
+    assert found["STS16 test all"] == pytest.approx(PUBLISHED["STS16 test"], abs=0.1)
+
+
+def test_minilm_on_parts_of_the_other_real_tasks_equals_sentence_transformers(real):
+    """Every 12th pair of each: the same number from sentence-transformers' own encoding."""
+    minilm = Encoder.load(MINILM, "mean")
+    chosen = (("STS12", "test"), ("STS-B", "dev"), ("STS-B", "test"), ("SICK-R", "test"))
+    frame = pd.concat([real(*which).iloc[::12] for which in chosen]).reset_index(drop=True)
+    found = Benchmark({"parts": frame}).score(minilm.encode)["parts all"]
+    assert found == pytest.approx(same_as_scipy(frame, minilm), abs=1e-3)
+
+
+@pytest.mark.slow
+def test_minilm_scores_as_published_on_all_seven_real_tasks(real):
+    benchmark = Benchmark({f"{task} test": real(task) for task in data.STS})
+    found = benchmark.score(Encoder.load(MINILM, "mean").encode)
+    assert {name: found[f"{name} all"] for name in PUBLISHED} == pytest.approx(PUBLISHED, abs=0.1)
+
+
+def test_real_files_have_the_counts_that_senteval_has(real):
+    counts = {task: len(real(task)) for task in data.STS}
+    assert list(counts.values()) == [3108, 1500, 3750, 3000, 1186, 1379, 4927]
+    assert len(real("STS-B", "dev")) == 1500
