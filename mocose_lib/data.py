@@ -6,8 +6,8 @@ pinned revisions. The generated data needs neither. Texts and token ids live in 
 """
 
 import hashlib
-import lzma
 import json
+import lzma
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,10 @@ from .files import STUDY
 
 datasets.disable_progress_bars()
 CACHE = STUDY / "data" / "cache"
-WORLD_FILES = [Path(world.__file__), Path(world.__file__).with_name("lexicon.toml")]
+WORLD_FILES = [  # all that decides what the generated text is
+    Path(world.__file__).with_name(name)
+    for name in ("world.py", "tellings.py", "events.py", "lexicon.py", "lexicon.toml")
+]
 ROWS_GENERATED = 500  # pairs in a generated STS task, rows in a generated transfer task
 
 

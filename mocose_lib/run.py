@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+import math
 import multiprocessing
 import os
 import platform
@@ -105,10 +106,20 @@ def run(config: Config, profile: str, device: str | None = None, bar: bool = Fal
         "progress": asdict(fitted.progress),
         "seconds": round(time.monotonic() - started, 2), "stamp": stamp(device),
     }  # fmt: skip
-    write_atomically(path, lambda p: p.write_text(json.dumps(record, indent=1) + "\n"))
+    text = json.dumps(finite(record), indent=1, allow_nan=False) + "\n"
+    write_atomically(path, lambda p: p.write_text(text))
     checkpoint.unlink(missing_ok=True)
     sweep(checkpoint)
     return path
+
+
+def finite(value):
+    """The same with null for what strict JSON has no word for: NaN and infinities."""
+    if isinstance(value, dict):
+        return {name: finite(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def prepare(configs: Iterable[Config]) -> None:

@@ -1,7 +1,8 @@
 """How old a queued key may get before it no longer says what the present target would.
 
 No paper measures it. Equation 4 of MoCoSE counts how far back the queue reaches; here stands how
-much of that reach is still true.
+much of that reach is still true. Keys are (n, dim) arrays of the same n sentences: `stored` from
+the queue, `fresh` and `again` from two passes of the present target, which differ by dropout.
 """
 
 import numpy as np
@@ -12,43 +13,37 @@ from .geometry import mean_cosine
 from .negatives import RANDOM
 from .sts import cosine
 
+Keys = Float[np.ndarray, "n dim"]
 
-def drift(
-    stored: Float[np.ndarray, "n dim"],
-    fresh: Float[np.ndarray, "n dim"],
-    ages: Int[np.ndarray, " n"],
-) -> pd.DataFrame:
-    """Mean cosine of stored keys to what the present target gives for the same sentences.
 
-    One row per age in steps: age, cosine, n. Entries of the random fill (age RANDOM) have no
-    sentence and are left out; so is a key whose cosine is undefined.
+def drift(stored: Keys, fresh: Keys, again: Keys, ages: Int[np.ndarray, " n"]) -> pd.DataFrame:
+    """One row per age in steps: age, cosine, ceiling, retained, n.
+
+    `cosine` is the mean over that age's keys of stored with fresh, `ceiling` of again with fresh:
+    what dropout alone leaves, for the very same sentences. `retained` puts the first on a scale
+    from the mean cosine of different sentences (0: the key says nothing of its sentence) to the
+    second (1: as good as new), clipped; 0 throughout for a collapsed target. Entries of the
+    random fill (age RANDOM) have no sentence and are left out.
     """
-    table = pd.DataFrame({"age": ages, "cosine": cosine(stored, fresh)}).query("age != @RANDOM")
-    return table.groupby("age")["cosine"].agg(["mean", "count"]).set_axis(
-        ["cosine", "n"], axis=1).reset_index()  # fmt: skip
+    table = pd.DataFrame(
+        {"age": ages, "cosine": cosine(stored, fresh), "ceiling": cosine(again, fresh)}
+    )
+    table = table[ages != RANDOM].groupby("age").agg(
+        cosine=("cosine", "mean"), ceiling=("ceiling", "mean"), n=("cosine", "size")
+    ).reset_index()  # fmt: skip
+    floor = mean_cosine(fresh)
+    room = table["ceiling"] - floor
+    table["retained"] = ((table["cosine"] - floor) / room).where(room > 1e-6, 0).clip(0, 1)
+    return table
 
 
-def retained(table: pd.DataFrame, fresh: Float[np.ndarray, "n dim"]) -> Float[np.ndarray, " ages"]:
-    """How much of a key is left at every age of `drift`: 1 as new, 0 no better than any other.
-
-    The cosine on a scale from that of two different sentences under the present target (0) to
-    that of the newest keys (1), which lies below a cosine of 1 by dropout alone. Clipped.
-    """
-    floor, top = mean_cosine(fresh), table["cosine"].iloc[0]
-    if not top > floor:  # collapsed: all sentences look the same, so that nothing is retained
-        return np.zeros(len(table))
-    return np.clip((table["cosine"].to_numpy() - floor) / (top - floor), 0, 1)
+def half_life(table: pd.DataFrame) -> float:
+    """First age, in steps, at which less than half is retained; infinite if there is none."""
+    old = table["age"][table["retained"] < 0.5]
+    return float(old.iloc[0]) if len(old) else float("inf")
 
 
-def half_life(table: pd.DataFrame, fresh: Float[np.ndarray, "n dim"]) -> float:
-    """First age, in steps, at which half of a key is left; infinite if the queue has none so old."""
-    below = np.flatnonzero(retained(table, fresh) < 0.5)
-    return float(table["age"].iloc[below[0]]) if len(below) else float("inf")
-
-
-def empirical_distance(
-    table: pd.DataFrame, fresh: Float[np.ndarray, "n dim"], ema_decay: float, batch_size: int
-) -> float:
+def empirical_distance(table: pd.DataFrame, ema_decay: float, batch_size: int) -> float:
     """The empirical traceable distance in steps, beside MoCoSE equation 4.
 
     1 / (1 - ema_decay) + sum over keys of what is retained of them / batch_size. A queue whose
@@ -57,5 +52,16 @@ def empirical_distance(
     """
     if ema_decay == 1:
         return float("inf")
-    reach = float((retained(table, fresh) * table["n"]).sum()) / batch_size
-    return 1 / (1 - ema_decay) + reach
+    return 1 / (1 - ema_decay) + float((table["retained"] * table["n"]).sum()) / batch_size
+
+
+def summary(
+    stored: Keys, fresh: Keys, again: Keys, ages: Int[np.ndarray, " n"],
+    ema_decay: float, batch_size: int,
+) -> dict:  # fmt: skip
+    """All of the above as plain lists and numbers, for the run file."""
+    table = drift(stored, fresh, again, ages)
+    return {
+        **table.to_dict("list"), "half_life": half_life(table),
+        "empirical_distance": empirical_distance(table, ema_decay, batch_size),
+    }  # fmt: skip

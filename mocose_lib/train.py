@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from tqdm.auto import tqdm
 
-from . import augment, sts
+from . import augment, staleness, sts
 from .config import Config, StudyError
 from .data import batches
 from .ema import decay_at, update_ema
@@ -34,6 +34,7 @@ class Progress:
     best_score: float | None = None  # where a checkpoint was chosen by its score
     best_step: int = 0
     collapsed: str | None = None  # since which step, and why
+    staleness: dict | None = None  # of the queue at the last step (staleness.summary)
     history: list[dict] = field(default_factory=list)  # step, loss, score, geometry
 
 
@@ -174,7 +175,7 @@ def negatives_of(t: Training) -> Tensor:
 
 
 def remember(t: Training, ids: Tensor, mask: Tensor) -> None:
-    if t.config.queue_keys == "latest":
+    if t.config.queue_size:
         t.recent = [(ids, mask), *t.recent][: -(-t.config.queue_size // t.config.batch_size)]
 
 
@@ -228,9 +229,29 @@ def train(
             t.progress.seconds = before + time.monotonic() - started
             write_atomically(checkpoint, lambda path: torch.save(t.state(), path))
             saved = time.monotonic()
+    if t.recent:
+        t.progress.staleness = staleness_of(t)
     if t.best is not None:
         encoder.load_state_dict(t.best)
     return t.progress
+
+
+@torch.no_grad()
+def staleness_of(t: Training) -> dict:
+    """How far the queued keys have drifted from what the present target gives, by age.
+
+    Draws from random streams of its own: the run goes on as if nothing had been measured.
+    """
+    generator = torch.Generator().manual_seed(t.config.seed)
+    with torch.random.fork_rng():
+        passes = [
+            torch.cat([t.target(make_view(t.target, *batch, t.config, generator)) for batch in t.recent])
+            for _ in range(2)
+        ]
+    ages = t.queue.ages(t.progress.step)
+    n = min(len(passes[0]), len(ages))
+    keys = [x[:n].float().cpu().numpy() for x in (t.queue.keys, *passes)]
+    return staleness.summary(*keys, ages[:n].numpy(), t.config.ema_decay, t.config.batch_size)
 
 
 def optimise(t: Training, loss: Tensor) -> None:

@@ -12,14 +12,12 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from sklearn.model_selection import StratifiedKFold
-from torch import Tensor
-from torch.nn import functional as F
 
 from . import data
 from .config import StudyError
+from .logistic import fit_predict
 from .sts import Encode
 
 log = logging.getLogger(__name__)
@@ -28,8 +26,6 @@ DEV_AVERAGE = "transfer_dev_avg"  # mean dev accuracy: the column the published 
 FOLDS = 10
 SEED = 1111  # SentEval's, of its folds
 STRENGTHS = (1e-5, 1e-4, 1e-3, 1e-2)  # SentEval's, of the L2 penalty on a mean loss
-TOLERANCE = 1e-7  # of the squared gradient in the preconditioner's metric
-STEPS = 500
 
 
 def evaluate(encode: Encode, benchmark: str) -> dict[str, float]:
@@ -59,7 +55,7 @@ def _attempt(task: str, function, *arguments):
     """What `function` returns, or None, with its reason in the log, when it cannot be had."""
     try:
         return function(*arguments)
-    except (StudyError, torch.linalg.LinAlgError) as cause:
+    except (StudyError, np.linalg.LinAlgError) as cause:
         log.warning("transfer task %s is left out: %s", task, cause)
         return None
 
@@ -144,77 +140,3 @@ def _given_test(x, y, split) -> tuple[float, np.ndarray]:
         guess = fit_predict(x, y, masks, STRENGTHS)
         chosen = np.mean([(guess[i] == y)[:, fold == i].mean(1) for i in range(FOLDS)], axis=0)
     return 100 * float(chosen.max()), guess[-1, chosen.argmax()]
-
-
-def fit_predict(
-    x: Float[np.ndarray, "n dim"],
-    y: Int[np.ndarray, " n"],
-    masks: Bool[np.ndarray, "masks n"],
-    strengths: Sequence[float],
-) -> Int[np.ndarray, "masks strengths n"]:
-    """Classes that logistic regressions guess for all rows, each trained on the rows of a mask.
-
-    Every model minimises its mean cross-entropy + strength / 2 * |weights|^2 with one weight
-    vector per class (as SentEval's network has also for two classes) and a free intercept. They
-    are solved at once, so that a step is two matrix products whatever their number: MEASURED.
-    """
-    features, curvature = _principal(torch.tensor(x, dtype=torch.float32))
-    y, binary = torch.as_tensor(y), y.max() == 1
-    target = y[:, None].float() if binary else F.one_hot(y).float()  # (n, classes)
-    mask = torch.tensor(masks.T, dtype=torch.float32).repeat_interleave(len(strengths), 1)
-    # Two weight vectors of opposite sign share what a single one, their difference, pays.
-    penalty = torch.tensor(strengths).repeat(len(masks)) / (2 if binary else 1)
-    logits = _solve(features, target, mask / mask.sum(0), penalty, curvature)
-    guess = (logits[..., 0] > 0).long() if binary else logits.argmax(-1)  # (n, models)
-    return guess.T.view(len(masks), len(strengths), -1).numpy()
-
-
-def _principal(x: Float[Tensor, "n dim"]) -> tuple[Float[Tensor, "n dim1"], Float[Tensor, " dim1"]]:
-    """Centred rows in their principal axes, with a column of ones, and the axes' variances.
-
-    A rotation leaves the penalty as it is, and makes a diagonal preconditioner a good one.
-    """
-    x = x - x.mean(0)
-    variance, axes = torch.linalg.eigh((x.T @ x / len(x)).double())
-    ones = torch.ones(len(x), 1)
-    return torch.cat([x @ axes.float(), ones], 1), torch.cat([variance.float().clamp(min=0), ones[0]])
-
-
-def _solve(
-    x: Float[Tensor, "n dim"],
-    target: Float[Tensor, "n classes"],
-    share: Float[Tensor, "n models"],
-    penalty: Float[Tensor, " models"],
-    curvature: Float[Tensor, " dim"],
-) -> Float[Tensor, "n models classes"]:
-    """Logits after preconditioned conjugate gradients (Polak-Ribiere) with Newton step lengths.
-
-    `share` is the weight of every row in every model's loss. The preconditioner is Boehning's
-    bound of the Hessian, the same for all masks but for the penalty.
-    """
-    binary = target.shape[1] == 1
-    ridge = penalty.expand(len(curvature), -1).clone()
-    ridge[-1] = 0  # the intercept is free
-    bound = (0.25 if binary else 0.5) * curvature[:, None] + ridge
-    ridge, bound = ridge[..., None], bound.clamp(min=1e-12)[..., None]  # (dim, models, 1)
-    weights = torch.zeros(len(curvature), len(penalty), target.shape[1])
-    logits = torch.zeros(len(x), *weights.shape[1:])
-    direction, gradient, size = weights, weights, torch.ones(len(penalty))
-    for _ in range(STEPS):
-        guess = logits.sigmoid() if binary else logits.softmax(-1)
-        residual = (guess - target[:, None]) * share[..., None]
-        last, gradient = gradient, (x.T @ residual.flatten(1)).view_as(weights) + ridge * weights
-        scaled = gradient / bound
-        turn = (((gradient - last) * scaled).sum((0, 2)) / size).clamp(min=0)
-        size = (gradient * scaled).sum((0, 2))
-        if size.max() < TOLERANCE:
-            break
-        direction = turn[:, None] * direction - scaled
-        change = (x @ direction.flatten(1)).view_as(logits)
-        slope = guess * change
-        bend = (slope * change).sum(-1) - slope.sum(-1) ** 2  # second derivative along the line
-        bend = (bend * share).sum(0) + (ridge * direction**2).sum((0, 2))
-        length = -(gradient * direction).sum((0, 2)) / bend.clamp(min=1e-30)
-        weights = weights + length[:, None] * direction
-        logits = logits + length[:, None] * change
-    return logits

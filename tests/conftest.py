@@ -3,6 +3,7 @@
 No test needs the network, the shipped encoders or the real data, except where its name says so.
 """
 
+# ruff: noqa: E402  the import hook and the environment come before what they are for
 import os
 import re
 import sys

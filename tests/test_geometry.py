@@ -1,5 +1,6 @@
-"""Geometry and staleness against plain loops and values by hand; the probe, the collapse monitor."""
+"""Geometry and staleness against plain loops and values by hand; probe and collapse monitor."""
 
+import json
 import math
 
 import numpy as np
@@ -8,7 +9,7 @@ import torch
 
 from mocose_lib import geometry as g
 from mocose_lib.negatives import RANDOM
-from mocose_lib.staleness import drift, empirical_distance, half_life, retained
+from mocose_lib.staleness import drift, empirical_distance, half_life, summary
 
 ATOL = 1e-12
 
@@ -185,38 +186,58 @@ def drifting(turn, ages=4, batch=50, dim=64):
 
 def test_drift_is_the_mean_cosine_by_age():
     stored, fresh, ages = drifting(0.3)
-    table = drift(stored, fresh, ages)
+    table = drift(stored, fresh, fresh, ages)
     assert list(table["age"]) == [0, 1, 2, 3] and set(table["n"]) == {50}
     assert table["cosine"].to_numpy() == pytest.approx(np.cos(0.3 * np.arange(4)))
+    assert table["ceiling"].to_numpy() == pytest.approx(1)
+    for age, group in table.groupby("age"):
+        loop = [sum(a * b) for a, b in zip(stored[ages == age], fresh[ages == age], strict=True)]
+        assert group["cosine"].item() == pytest.approx(sum(loop) / 50)
 
 
 def test_the_random_fill_is_left_out():
     stored, fresh, ages = drifting(0.1)
     ages[-50:] = RANDOM
-    assert list(drift(stored, fresh, ages)["age"]) == [0, 1, 2]
+    assert list(drift(stored, fresh, fresh, ages)["age"]) == [0, 1, 2]
 
 
 def test_without_drift_the_empirical_distance_is_equation_4():
     stored, fresh, ages = drifting(0.0)
-    table = drift(stored, fresh, ages)
-    assert retained(table, fresh) == pytest.approx(1)
-    assert empirical_distance(table, fresh, 0.75, 50) == pytest.approx(1 / (1 - 0.75) + 200 / 50)
-    assert half_life(table, fresh) == math.inf
-    assert empirical_distance(table, fresh, 1.0, 50) == math.inf
+    table = drift(stored, fresh, fresh, ages)
+    assert table["retained"].to_numpy() == pytest.approx(1)
+    assert empirical_distance(table, 0.75, 50) == pytest.approx(1 / (1 - 0.75) + 200 / 50)
+    assert half_life(table) == math.inf
+    assert empirical_distance(table, 1.0, 50) == math.inf
 
 
 def test_half_life_and_distance_of_a_known_drift():
     stored, fresh, ages = drifting(math.pi / 6)  # cosines 1, 0.87, 0.5, 0
-    table = drift(stored, fresh, ages)
+    table = drift(stored, fresh, fresh, ages)
     floor = g.mean_cosine(fresh)
     left = [(c - floor) / (1 - floor) for c in np.cos(math.pi / 6 * np.arange(4))]
-    assert retained(table, fresh) == pytest.approx(np.clip(left, 0, 1))
-    assert half_life(table, fresh) == (2 if left[2] < 0.5 else 3)
-    assert empirical_distance(table, fresh, 0.5, 50) == pytest.approx(2 + sum(np.clip(left, 0, 1)))
+    assert table["retained"].to_numpy() == pytest.approx(np.clip(left, 0, 1))
+    assert half_life(table) == (2 if left[2] < 0.5 else 3)
+    assert empirical_distance(table, 0.5, 50) == pytest.approx(2 + sum(np.clip(left, 0, 1)))
+
+
+def test_dropout_is_no_drift():
+    """Keys that differ from fresh ones as much as two fresh ones from each other are as new."""
+    stored, fresh, ages = drifting(0.0)
+    rng = np.random.default_rng(1)
+    stored, fresh, again = (x + 0.1 * rng.normal(size=x.shape) for x in (stored, fresh, fresh))
+    table = drift(stored, fresh, again, ages)
+    assert table["cosine"].max() < 0.7 and table["retained"].min() > 0.9
 
 
 def test_a_collapsed_target_retains_nothing():
     same = np.ones((6, 3))
-    table = drift(same, same, np.array([0, 0, 1, 1, 2, 2]))
-    assert retained(table, same) == pytest.approx(0)
+    assert drift(same, same, same, np.array([0, 0, 1, 1, 2, 2]))["retained"].max() == 0
 
+
+def test_summary_is_plain_json_also_for_a_queue_without_sentences():
+    stored, fresh, ages = drifting(0.1)
+    found = json.loads(json.dumps(summary(stored, fresh, fresh, ages, 0.75, 50)))
+    assert found["age"] == [0, 1, 2, 3] and found["n"] == [50] * 4
+    assert 4 < found["empirical_distance"] < 8 and found["half_life"] == math.inf
+    empty = summary(stored, fresh, fresh, np.full_like(ages, RANDOM), 0.75, 50)
+    assert empty["age"] == [] and empty["empirical_distance"] == 4

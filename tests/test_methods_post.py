@@ -102,8 +102,8 @@ def test_a_token_unknown_as_a_whole_is_cut_and_unknown_words_are_left_out(tmp_pa
 
 
 BAD = {
-    "1 numbers in line 2, where 2 are expected": "a 1 2\nb 3\n",
-    "2 numbers in line 3, where 3": "a 1 2 3\nb 1 2 3\nc 1 2\n",
+    "1 numbers in line 2; expected are 2": "a 1 2\nb 3\n",
+    "2 numbers in line 3; expected are 3": "a 1 2 3\nb 1 2 3\nc 1 2\n",
     "line 1, is no word with numbers": "a 1 two\n",
     "0 numbers in line 1": "word\n",
     "holds no word vectors": "\n",

@@ -65,7 +65,10 @@ def test_the_expectation_is_that_of_the_input():
 
 
 def test_the_dtype_stays():
-    assert SampledDropout(0.1, 0.5, True)(torch.ones(2, 3, dtype=torch.bfloat16)).dtype == torch.bfloat16
+    assert (
+        SampledDropout(0.1, 0.5, True)(torch.ones(2, 3, dtype=torch.bfloat16)).dtype
+        == torch.bfloat16
+    )
 
 
 @pytest.mark.parametrize("folder", ["tiny", "tiny_roberta"])

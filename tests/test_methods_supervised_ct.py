@@ -32,7 +32,8 @@ def test_the_supervised_loss_in_loops(weight):
         below = 0.0
         for j in range(5):
             positive, negative = (
-                math.exp(float(F.cosine_similarity(query[i], x[j], dim=0)) / 0.3) for x in (keys, hard)
+                math.exp(float(F.cosine_similarity(query[i], x[j], dim=0)) / 0.3)
+                for x in (keys, hard)
             )
             below += positive + (weight if i == j else 1) * negative
         above = math.exp(float(F.cosine_similarity(query[i], keys[i], dim=0)) / 0.3)
@@ -65,7 +66,7 @@ def test_triplets_are_read_and_the_quoted_kind_too(tmp_path):
 
 def test_a_file_without_contradictions_is_refused(tmp_path):
     path = triplets(tmp_path / "pairs.tsv", columns=("sent0", "sent1"))
-    with pytest.raises(StudyError, match="pairs.tsv has no contradictions"):
+    with pytest.raises(StudyError, match=r"pairs\.tsv has no contradictions"):
         read_triplets(path)
     path.write_text("sent0\tsent1\thard_neg\na\tb\t\nc\td\t\n")
     with pytest.raises(StudyError, match="has no contradictions"):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
@@ -15,6 +16,7 @@ from ..config import Config, StudyError
 from ..data import batches, checked, corpus_files, folder, load_corpus, tokenized
 from ..encoder import Encoder
 from ..files import write_atomically
+from ..geometry import Probe
 from ..train import Progress
 
 
@@ -34,16 +36,19 @@ def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> 
 
 
 def training_ids(config: Config, encoder: Encoder):
-    """Token ids of the training sentences, cut at `max_length`: a memory-mapped Dataset.
-
-    Raises StudyError when the encoder cannot read that many tokens.
-    """
-    if config.max_length > encoder.positions:
-        raise StudyError(
-            f"max_length = {config.max_length}, but {config.encoder!r} reads only {encoder.positions} tokens."
-        )
+    """Token ids of the training sentences, cut at `max_length`: a memory-mapped Dataset."""
+    check_positions(config, encoder)
     corpus = load_corpus(config.corpus, config.corpus_size)
     return tokenized(corpus, encoder.tokenizer, config.max_length)
+
+
+def check_positions(config: Config, encoder: Encoder) -> None:
+    """Raises StudyError when the encoder cannot read `max_length` tokens."""
+    if config.max_length > encoder.positions:
+        raise StudyError(
+            f"max_length = {config.max_length}, but {config.encoder!r} reads only "
+            f"{encoder.positions} tokens."
+        )
 
 
 def data_file(name: str) -> Path:
@@ -90,8 +95,27 @@ class System(nn.Module):
 
     encoder: Encoder
 
-    def encode(self, sentences, **options):
-        return self.encoder.encode(sentences, **options)
+    def head(self, vectors: Float[Tensor, "n width"]) -> Float[Tensor, "n dim"]:
+        """What is measured, from the encoder's vectors."""
+        return vectors
+
+    @torch.no_grad()
+    def encode(self, sentences, **options) -> Float[np.ndarray, "n dim"]:
+        vectors = torch.from_numpy(self.encoder.encode(sentences, **options))
+        return self.head(vectors.to(self.encoder.device)).cpu().numpy()
+
+    def forward(
+        self, words: Float[Tensor, "batch length width"], mask: Bool[Tensor, "batch length"]
+    ) -> Float[Tensor, "batch dim"]:
+        """The same for a batch of word embeddings: what `geometry.Probe` calls."""
+        return self.head(self.encoder(words, mask))
+
+    def words(self, ids: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length width"]:
+        return self.encoder.words(ids)
+
+    @property
+    def pooling(self) -> str:
+        return self.encoder.pooling
 
 
 class Learner:
@@ -107,14 +131,17 @@ class Learner:
         own = {id(p) for p in groups[0]}
         groups.append([p for p in system.parameters() if id(p) not in own])
         kind = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[config.optimizer]
+        rates = (config.lr, config.head_lr)
         self.optimizer = kind(
-            [{"params": g, "lr": lr} for g, lr in zip(groups, (config.lr, config.head_lr), strict=True)],
+            [{"params": group, "lr": lr} for group, lr in zip(groups, rates, strict=True)],
             weight_decay=config.weight_decay, fused=True)  # fmt: skip
         self.schedule = torch.optim.lr_scheduler.LambdaLR(
             self.optimizer, [lambda step, i=i: train.lr_factor(step, i, config) for i in range(2)]
         )
         self.best: dict | None = None
         self.progress = Progress()
+        self.probe = Probe(system.encoder, config.benchmark)
+        self.probe.encoder = system  # look at what is measured, its head included
 
     def state(self) -> dict:
         parts = ("online", "optimizer", "schedule")

@@ -1,4 +1,4 @@
-"""Contrastive tension (Carlsson et al. 2021, eq. 1): two encoders agree on equal sentences only.
+"""Contrastive tension (Carlsson et al. 2021, section 3): two encoders agree on one sentence only.
 
 Two encoders, alike at the start, read a sentence and (K others, and itself); the dot product is
 the logit of "it is the same sentence". As in sentence-transformers the second is measured.

@@ -7,6 +7,8 @@ Deviations: spans of span_min to max_length - 2 tokens (paper: 32 to 512); the a
 come from equal parts of it; masked words are a second pass over the anchors.
 """
 
+from itertools import chain, pairwise
+
 import numpy as np
 import torch
 from jaxtyping import Float
@@ -16,7 +18,7 @@ from torch.nn import functional as F
 from ..config import Config, StudyError
 from ..data import load_corpus, tokenized
 from ..encoder import Encoder
-from .base import Fitted, System, documents, load_encoder, train_system
+from .base import Fitted, System, check_positions, documents, load_encoder, train_system
 from .masked_words import MaskedWords
 
 
@@ -26,43 +28,47 @@ class Spans:
     Raises StudyError where fewer documents than a batch are long enough.
     """
 
-    def __init__(self, config: Config, tokenizer):
-        self.config, self.tokenizer = config, tokenizer
+    def __init__(self, config: Config, encoder: Encoder):
+        check_positions(config, encoder)
+        tokenizer = encoder.tokenizer
+        self.config, self.special = config, (tokenizer.cls_token_id, tokenizer.sep_token_id)
         ids = tokenized(load_corpus(config.corpus, config.corpus_size), tokenizer, None)
         first = np.flatnonzero(np.diff(documents(config, ids), prepend=-1))  # sentence of each
         lists = ids.data.table.combine_chunks().column("input_ids").chunk(0)
         bounds = lists.offsets.to_numpy()[[*first, len(lists)]]
-        self.tokens, self.starts, self.lengths = lists.values.to_numpy(), bounds[:-1], np.diff(bounds)
+        self.tokens = lists.values.to_numpy()
+        self.starts, self.lengths = bounds[:-1], np.diff(bounds)
         least = 2 * config.span_anchors * config.max_length
         self.usable = np.flatnonzero(self.lengths >= least)
         if len(self.usable) < config.batch_size:
             raise StudyError(
-                f"corpus {config.corpus!r} has {len(self.usable)} documents of {least} tokens in its "
-                f"first {config.corpus_size} sentences; batch_size = {config.batch_size} needs as many."
+                f"corpus {config.corpus!r} has {len(self.usable)} documents of {least} tokens in "
+                f"its first {config.corpus_size} sentences; batch_size = {config.batch_size} "
+                "needs as many."
             )
 
     def span(self, document: int, start: int, length: int) -> list[int]:
         begin = self.starts[document] + start
         words = self.tokens[begin : begin + length].tolist()
-        return [self.tokenizer.cls_token_id, *words, self.tokenizer.sep_token_id]
+        return [self.special[0], *words, self.special[1]]
 
-    def place(self, low: int, high: int, a: float, b: float, rng) -> tuple[int, int]:
-        """(start, length) of a span within [low, high), its length from Beta(a, b)."""
+    def size(self, a: float, b: float, rng) -> int:
+        """A span's number of tokens, by Beta(a, b) between the shortest and the longest."""
         c = self.config
-        length = c.span_min + int(rng.beta(a, b) * (c.max_length - 1 - c.span_min))
-        return int(rng.integers(low, high - length + 1)), length
+        return c.span_min + int(rng.beta(a, b) * (c.max_length - 1 - c.span_min))
 
     def draw(self, document: int, rng) -> tuple[list, list]:
         """Anchors (token lists), and their positives, `span_positives` in turn for each."""
         c, total = self.config, int(self.lengths[document])
         parts = np.linspace(0, total, c.span_anchors + 1).astype(int)
         anchors, positives = [], []
-        for low, high in zip(parts, parts[1:], strict=False):
-            start, length = self.place(low, high, 4, 2, rng)
+        for low, high in pairwise(parts):
+            length = self.size(4, 2, rng)
+            start = int(rng.integers(low, high - length + 1))
             anchors.append(self.span(document, start, length))
             for _ in range(c.span_positives):
                 # anywhere from just before the anchor to just behind it
-                _, size = self.place(0, c.max_length, 2, 4, rng)
+                size = self.size(2, 4, rng)
                 begin = rng.integers(max(0, start - size), min(start + length, total - size) + 1)
                 positives.append(self.span(document, int(begin), size))
         return anchors, positives
@@ -87,25 +93,24 @@ class DeCLUTR(System):
 
     def loss(self, anchors: list, positives: list, generator: torch.Generator) -> Tensor:
         c, encoder = self.config, self.encoder
-        weight = 1.0 if c.mlm_weight is None else c.mlm_weight
         ids, mask = encoder.pad(anchors, multiple=1)
         near, near_mask = encoder.pad(positives, multiple=1)
         mean = encoder(encoder.words(near), near_mask).unflatten(0, (len(anchors), -1)).mean(1)
         loss = nt_xent(encoder(encoder.words(ids), mask), mean, c.temperature)
-        return loss + weight * self.masked_words(encoder, ids, mask, generator)
+        return loss + c.span_mlm_weight * self.masked_words(encoder, ids, mask, generator)
 
 
 def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
     torch.manual_seed(config.seed)
     encoder = load_encoder(config, device)
-    spans = Spans(config, encoder.tokenizer)
+    spans = Spans(config, encoder)
     system = DeCLUTR(encoder, config)
 
     def loss(rows, generator):
         rng = np.random.default_rng(int(torch.randint(2**62, (), generator=generator)))
-        drawn = [spans.draw(document, rng) for document in spans.usable[rows]]
-        anchors, positives = ([span for part in side for span in part] for side in zip(*drawn, strict=True))
-        return system.loss(anchors, positives, generator)
+        drawn = [spans.draw(document, rng) for document in spans.usable[rows].tolist()]
+        anchors, positives = zip(*drawn, strict=True)
+        return system.loss([*chain(*anchors)], [*chain(*positives)], generator)
 
     progress = train_system(config, system, loss, np.zeros(len(spans.usable)), checkpoint, bar)
     return Fitted(system.encode, progress)

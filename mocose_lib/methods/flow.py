@@ -1,8 +1,8 @@
-"""BERT-flow (Li et al. 2020, eq. 3; after Glow, Kingma and Dhariwal 2018): vectors -> Gaussian.
+"""BERT-flow (Li et al. 2020, section 4; after Glow, Kingma and Dhariwal 2018): to a Gaussian.
 
-An invertible network is trained by likelihood on the fixed encoder's vectors (the paper's: first-last
-averages); its output is measured. Deviations: one scale, no levels; a fixed random rotation where
-Glow learns one; affine couplings; texts as in `whitening` (all tasks together, or the corpus).
+An invertible network is trained by likelihood on the fixed encoder's vectors (the paper's:
+first-last averages); its output is measured. Deviations: one scale, no levels; a fixed random
+rotation where Glow learns one; affine couplings; texts as in `whitening`.
 """
 
 import math
@@ -27,12 +27,14 @@ class Step(nn.Module):
         self.shift, self.log_scale = (nn.Parameter(torch.zeros(width)) for _ in range(2))
         self.register_buffer("rotation", torch.linalg.qr(torch.randn(width, width))[0])
         self.half = width // 2
-        self.net = nn.Sequential(
-            nn.Linear(self.half, hidden), nn.ReLU(), nn.Linear(hidden, 2 * (width - self.half)))  # fmt: skip
-        nn.init.zeros_(self.net[-1].weight)  # couplings start as the identity
-        nn.init.zeros_(self.net[-1].bias)
+        last = nn.Linear(hidden, 2 * (width - self.half))
+        self.net = nn.Sequential(nn.Linear(self.half, hidden), nn.ReLU(), last)
+        nn.init.zeros_(last.weight)  # couplings start as the identity
+        nn.init.zeros_(last.bias)
 
-    def coupling(self, a: Vectors) -> tuple[Vectors, Vectors]:
+    def coupling(
+        self, a: Float[Tensor, "n half"]
+    ) -> tuple[Float[Tensor, "n rest"], Float[Tensor, "n rest"]]:
         """(log of the scale, shift) of the other half; the scale lies in (1 / e, e)."""
         log_scale, shift = self.net(a).chunk(2, dim=1)
         return log_scale.tanh(), shift
@@ -66,7 +68,7 @@ class Flow(System):
             Step(encoder.width, config.flow_width) for _ in range(config.flow_steps)
         ).to(encoder.device)
 
-    def forward(self, x: Vectors) -> tuple[Vectors, Float[Tensor, " n"]]:
+    def transform(self, x: Vectors) -> tuple[Vectors, Float[Tensor, " n"]]:
         total = x.new_zeros(len(x))
         for step in self.steps:
             x, determinant = step(x)
@@ -79,9 +81,9 @@ class Flow(System):
         return z
 
     def loss(self, x: Vectors) -> Float[Tensor, ""]:
-        """-log p(x) in nats a feature: that of z under a standard Gaussian, less the determinant."""
+        """-log p(x) in nats a feature: that of z, standard Gaussian, less the determinant."""
         with torch.autocast(x.device.type, enabled=False):
-            z, determinant = self(x)
+            z, determinant = self.transform(x)
             energy = (z.square().sum(1) - 2 * determinant).mean() / x.shape[1]
             return (energy + math.log(2 * math.pi)) / 2
 
@@ -91,10 +93,8 @@ class Flow(System):
             step.normalise(x)
             x = step(x)[0]
 
-    @torch.no_grad()
-    def encode(self, sentences, **options) -> Float[np.ndarray, "n width"]:
-        vectors = torch.from_numpy(self.encoder.encode(sentences, **options))
-        return self(vectors.to(self.encoder.device))[0].cpu().numpy()
+    def head(self, vectors: Vectors) -> Vectors:
+        return self.transform(vectors)[0]
 
 
 def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:

@@ -1,7 +1,7 @@
-"""IS-BERT (Zhang et al. 2020, eqs. 1-4): a sentence's vector tells its own tokens from others'.
+"""IS-BERT (Zhang et al. 2020, section 3): a sentence's vector tells its own tokens from others'.
 
-Convolutions of widths 1, 3 and 5 over the encoder's last layer give each token a local vector; their
-mean is the sentence's, and what is measured. Its mutual information with the local vectors is
+Convolutions of widths 1, 3 and 5 over the encoder's last layer give each token a local vector;
+their mean is the sentence's, and what is measured. Its mutual information with the local vectors is
 raised through the Jensen-Shannon estimator, whose discriminator is the dot product.
 Deviation: [CLS] and [SEP] count as tokens. `pooling` has no effect.
 """

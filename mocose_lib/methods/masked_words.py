@@ -22,8 +22,9 @@ def corrupted(
     random = torch.randint(len(tokenizer), ids.shape, generator=generator).to(ids.device)
     special = torch.isin(ids, torch.tensor(tokenizer.all_special_ids, device=ids.device))
     chosen = (chance < rate) & ~special
-    replaced = torch.where(kind < 0.8, tokenizer.mask_token_id, torch.where(kind < 0.9, random, ids))
-    return torch.where(chosen, replaced, ids), chosen
+    random = torch.where(kind < 0.9, random, ids)
+    shown = torch.where(kind < 0.8, tokenizer.mask_token_id, random)
+    return torch.where(chosen, shown, ids), chosen
 
 
 class MaskedWords(nn.Module):

@@ -1,4 +1,4 @@
-"""S-SimCSE (Zhang and Lan 2021, section 3): SimCSE whose dropout rates are drawn from U(a, b).
+"""S-SimCSE (Zhang and Lan 2021, eq. 4): SimCSE whose dropout rates are drawn from U(a, b).
 
 Every dropout of the encoder draws a rate of its own in every forward pass; with sentence-wise
 masks each sentence of the batch draws one. The paper does not state a and b.
@@ -52,7 +52,8 @@ def sample_dropout(encoder: Encoder, low: float, high: float, sentence_wise: boo
     for module in list(encoder.modules()):
         for name, child in module.named_children():
             if isinstance(child, nn.Dropout):
-                setattr(module, name, SampledDropout(low, high, sentence_wise).train(child.training))
+                sampled = SampledDropout(low, high, sentence_wise)
+                setattr(module, name, sampled.train(child.training))
 
 
 def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:

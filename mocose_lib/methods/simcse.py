@@ -94,12 +94,8 @@ class SimCSE(System):
         ids, mask = self.encoder.pad(sentences, multiple=1)
         return self.config.mlm_weight * self.masked_words(self.encoder, ids, mask, generator)
 
-    @torch.no_grad()
-    def encode(self, sentences, **options) -> Float[np.ndarray, "n width"]:
-        vectors = self.encoder.encode(sentences, **options)
-        if self.config.mlp != "always":
-            return vectors
-        return self.first.mlp(torch.from_numpy(vectors).to(self.encoder.device)).cpu().numpy()
+    def head(self, vectors: Tensor) -> Tensor:
+        return self.first.mlp(vectors) if self.config.mlp == "always" else vectors
 
 
 def pairs(config: Config, ids) -> tuple[np.ndarray, np.ndarray]:

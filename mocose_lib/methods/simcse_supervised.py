@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from ..config import Config, StudyError
 from ..data import folder, from_hub, read_table, tokenized
 from ..encoder import Encoder
-from .base import Fitted, column, data_file, load_encoder, train_system
+from .base import Fitted, check_positions, column, data_file, load_encoder, train_system
 from .simcse import SimCSE
 
 COLUMNS = ("sent0", "sent1", "hard_neg")
@@ -29,7 +29,7 @@ def read_triplets(path: Path) -> pd.DataFrame:
     csv = dict(keep_default_na=False, dtype=str)
     frame = pd.read_csv(path, **csv) if path.suffix == ".csv" else read_table(path)
     if "hard_neg" not in frame or (frame["hard_neg"].str.strip() == "").all():
-        raise StudyError(f"{path.name} has no contradictions; it needs the columns {list(COLUMNS)}.")
+        raise StudyError(f"{path.name} has no contradictions; it needs the columns {COLUMNS}.")
     if missing := [c for c in COLUMNS if c not in frame or (frame[c].str.strip() == "").any()]:
         raise StudyError(f"{path.name} lacks a text in column {missing[0]!r} of {list(COLUMNS)}.")
     return frame[list(COLUMNS)]
@@ -69,6 +69,7 @@ class SupervisedSimCSE(SimCSE):
 
 def triplet_ids(config: Config, encoder: Encoder) -> list[datasets.Dataset]:
     """Token ids of the three columns."""
+    check_positions(config, encoder)
     frame = read_triplets(triplets_file(config.triplets))
     texts = (datasets.Dataset.from_dict({"sentence": frame[c].tolist()}) for c in COLUMNS)
     return [tokenized(t, encoder.tokenizer, config.max_length) for t in texts]

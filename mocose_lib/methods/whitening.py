@@ -28,7 +28,7 @@ def whitening(
     rank = int((variance > NOISE * variance[0]).sum())
     if kept is not None and kept > rank:
         raise StudyError(
-            f"kept_dimensions = {kept}, but the {len(vectors)} vectors vary in {rank} directions only."
+            f"kept_dimensions = {kept}, but the {len(vectors)} vectors vary in {rank} directions."
         )
     kept = kept or rank
     return mean, directions[:, :kept] / np.sqrt(variance[:kept])

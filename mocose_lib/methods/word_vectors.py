@@ -26,15 +26,15 @@ def read_vectors(path: Path) -> tuple[dict[str, int], Float[np.ndarray, "words d
     vectors: list[np.ndarray] = []
     for number, line in enumerate(filter(None, _lines([path])), 1):
         word, *values = line.split(" ")
-        if not values or vectors and len(values) != len(vectors[0]):
+        if not values or (vectors and len(values) != len(vectors[0])):
             expected = len(vectors[0]) if vectors else "some"
             raise StudyError(
-                f"{path.name} has {len(values)} numbers in line {number}, where {expected} are expected."
+                f"{path.name} has {len(values)} numbers in line {number}; expected are {expected}."
             )
         try:
             vectors.append(np.array(values, np.float32))
         except ValueError as cause:
-            raise StudyError(f"{path.name}, line {number}, is no word with numbers: {cause}.") from cause
+            raise StudyError(f"{path.name}, line {number}, is no word with numbers.") from cause
         rows.setdefault(word, len(rows))
         if len(rows) < len(vectors):  # a word's second vector
             vectors.pop()

@@ -1,0 +1,91 @@
+"""Many logistic regressions on the same rows at once: every fold and every penalty of a task.
+
+A step of all of them is two matrix products, whatever their number. Measured on one thread on
+the seven transfer tasks with 128 dimensions: 6 s, and 138 s for the same figures (within 0.25
+points) from scikit-learn, one fit after the other: a ratio of 23.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+TOLERANCE = 1e-7  # of the squared gradient in the preconditioner's metric: twice the excess loss
+STEPS = 500
+
+
+def fit_predict(
+    x: Float[np.ndarray, "n dim"],
+    y: Int[np.ndarray, " n"],
+    masks: Bool[np.ndarray, "masks n"],
+    strengths: Sequence[float],
+) -> Int[np.ndarray, "masks strengths n"]:
+    """Classes (0, 1, ...) guessed for all rows by models trained on the rows of each mask.
+
+    Every model minimises its mean cross-entropy + strength / 2 * |weights|^2 with one weight
+    vector per class (as SentEval's network has also for two classes) and a free intercept.
+    """
+    axes, variance = _principal(torch.tensor(x, dtype=torch.float32))
+    classes = torch.tensor(y)
+    binary = int(y.max()) == 1  # one logit, the difference of two opposite ones
+    target = classes[:, None].float() if binary else F.one_hot(classes).float()
+    mask = torch.tensor(masks.T, dtype=torch.float32).repeat_interleave(len(strengths), 1)
+    # Two opposite vectors w / 2 and -w / 2 pay together half of what w alone would pay.
+    penalty = torch.tensor(strengths).repeat(len(masks)) / (2 if binary else 1)
+    logits = _solve(axes, target, mask / mask.sum(0), penalty, variance)
+    guess = (logits[:, 0] > 0).long() if binary else logits.argmax(1)  # (n, models)
+    return guess.T.reshape(len(masks), len(strengths), -1).numpy()
+
+
+def _principal(x: Float[Tensor, "n dim"]) -> tuple[Float[Tensor, "n dim1"], Float[Tensor, " dim1"]]:
+    """Centred rows in their principal axes, with a column of ones, and the axes' variances.
+
+    A rotation leaves the penalty as it is, and makes a diagonal preconditioner a good one.
+    """
+    x = x - x.mean(0)
+    variance, axes = torch.linalg.eigh((x.T @ x / len(x)).double())
+    ones = torch.ones(len(x), 1)
+    variance = torch.cat([variance.float().clamp(min=0), ones[0]])
+    return torch.cat([x @ axes.float(), ones], 1), variance
+
+
+def _solve(
+    x: Float[Tensor, "n dim"],
+    target: Float[Tensor, "n classes"],
+    share: Float[Tensor, "n models"],
+    penalty: Float[Tensor, " models"],
+    variance: Float[Tensor, " dim"],
+) -> Float[Tensor, "n classes models"]:
+    """Logits after preconditioned conjugate gradients (Polak-Ribiere) with Newton step lengths.
+
+    `share` is the weight of every row in every model's loss. The preconditioner is Boehning's
+    (1992) bound of the Hessian, which differs between models only by the penalty.
+    """
+    binary = target.shape[1] == 1
+    ridge = penalty.expand(len(variance), 1, -1).clone()  # (dim, 1, models)
+    ridge[-1] = 0  # the intercept is free
+    bound = ((0.25 if binary else 0.5) * variance[:, None, None] + ridge).clamp(min=1e-12)
+    target, share = target[:, :, None], share[:, None]
+    weights = torch.zeros(len(variance), target.shape[1], len(penalty))
+    logits = torch.zeros(len(x), *weights.shape[1:])
+    direction, gradient, size = weights, weights, torch.ones(len(penalty))
+    for _ in range(STEPS):
+        guess = logits.sigmoid() if binary else logits.softmax(1)
+        last, gradient = gradient, (x.T @ ((guess - target) * share).flatten(1)).view_as(weights)
+        gradient += ridge * weights
+        scaled = gradient / bound
+        turn = (((gradient - last) * scaled).sum((0, 1)) / size).clamp(min=0)
+        size = (gradient * scaled).sum((0, 1))
+        if size.max() < TOLERANCE:
+            break
+        direction = turn * direction - scaled
+        change = (x @ direction.flatten(1)).view_as(logits)
+        slope = guess * change
+        bend = ((slope * change).sum(1, True) - slope.sum(1, True) ** 2) * share
+        bend = bend.sum((0, 1)) + (ridge * direction**2).sum((0, 1))  # along the direction
+        length = -(gradient * direction).sum((0, 1)) / bend.clamp(min=1e-30)
+        weights, logits = weights + length * direction, logits + length * change
+    return logits

@@ -1,0 +1,241 @@
+"""BERT-flow, IS-BERT and DeCLUTR: each against an independent computation of its formula."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from mocose_lib import data, world
+from mocose_lib.config import StudyError
+from mocose_lib.methods import METHODS
+from mocose_lib.methods.base import load_encoder
+from mocose_lib.methods.declutr import DeCLUTR, Spans, nt_xent
+from mocose_lib.methods.flow import Flow
+from mocose_lib.methods.is_bert import ConvolutionalEncoder, ISBert, disagreement
+
+SENTENCES = world.sentences(12, seed=5)
+
+
+@pytest.fixture
+def flow(small):
+    """A flow that is far from the identity, and vectors."""
+    config = small(method="flow", pooling="first_last", flow_width=8, flow_steps=3)
+    torch.manual_seed(0)
+    system = Flow(load_encoder(config, "cpu"), config)
+    for parameter in system.steps.parameters():
+        parameter.data += 0.3 * torch.randn(parameter.shape)
+    return system, torch.randn(5, 16)
+
+
+def test_the_flow_can_be_undone(flow):
+    system, x = flow
+    z, _ = system.transform(x)
+    assert not torch.allclose(z, x, atol=0.1)
+    torch.testing.assert_close(system.inverse(z), x, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(system.transform(system.inverse(x))[0], x, atol=1e-4, rtol=1e-4)
+
+
+def test_the_log_determinant_is_that_of_autograd(flow):
+    system, x = flow
+    _, determinant = system.transform(x)
+    for row, found in zip(x, determinant, strict=True):
+        jacobian = torch.autograd.functional.jacobian(
+            lambda r: system.transform(r[None])[0][0], row
+        )
+        torch.testing.assert_close(found, jacobian.slogdet().logabsdet, atol=1e-4, rtol=1e-4)
+
+
+def test_the_flow_loss_is_the_negative_log_density(flow):
+    """log p(x) = log N(z; 0, 1) + log |det dz/dx|, here by torch.distributions."""
+    system, x = flow
+    z, determinant = system.transform(x)
+    density = torch.distributions.Normal(0, 1).log_prob(z).sum(1) + determinant
+    torch.testing.assert_close(system.loss(x), -density.mean() / 16)
+
+
+def test_a_flow_starts_with_features_of_mean_0_and_variance_1(small):
+    config = small(method="flow", flow_steps=2)
+    system = Flow(load_encoder(config, "cpu"), config)
+    x = 5 + 3 * torch.randn(500, 16)
+    system.normalise(x)
+    z, _ = system.steps[0](x)
+    mean, std = (z @ system.steps[0].rotation.T).mean(0), (z @ system.steps[0].rotation.T).std(0)
+    torch.testing.assert_close(mean, torch.zeros(16), atol=1e-4, rtol=0)
+    torch.testing.assert_close(std, torch.ones(16), atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("statistics", ["task", "corpus"])
+def test_a_flow_is_trained_and_its_encoder_is_not(small, statistics):
+    config = small(method="flow", pooling="first_last", statistics=statistics, steps=30,
+                   eval_every=10, batch_size=32, selection="last", head_lr=3e-3)  # fmt: skip
+    fitted = METHODS["flow"](config, bar=False)
+    losses = [row["loss"] for row in fitted.progress.history]
+    assert losses[-1] < losses[0]
+    system, fresh = fitted.encode.__self__, load_encoder(config, "cpu")
+    assert np.array_equal(system.encoder.encode(SENTENCES), fresh.encode(SENTENCES))
+    z = torch.from_numpy(fitted.encode(SENTENCES))
+    back = system.inverse(z).detach().numpy()
+    np.testing.assert_allclose(back, fresh.encode(SENTENCES), atol=1e-3)
+
+
+def test_the_jensen_shannon_loss_in_loops():
+    generator = torch.Generator().manual_seed(1)
+    local, sentences = (torch.randn(n, 4, generator=generator) for n in (7, 3))
+    owner = torch.tensor([0, 0, 0, 1, 2, 2, 2])
+    own, other = [], []
+    for token, of in zip(local, owner.tolist(), strict=True):
+        for number, sentence in enumerate(sentences):
+            score = float(token @ sentence)
+            if number == of:
+                own.append(math.log(1 + math.exp(-score)))
+            else:
+                other.append(math.log(1 + math.exp(score)))
+    expected = sum(own) / len(own) + sum(other) / len(other)
+    assert disagreement(local, sentences, owner).item() == pytest.approx(expected, rel=1e-4)
+
+
+def convolutional(small):
+    torch.manual_seed(0)
+    return load_encoder(small(method="is_bert"), "cpu", ConvolutionalEncoder)
+
+
+def test_local_vectors_are_windows_of_1_3_and_5_tokens(small):
+    encoder = convolutional(small)
+    ids, mask = encoder.pad(encoder.tokenize(SENTENCES[:1]), multiple=1)
+    local = encoder.local(encoder.words(ids), mask)[0]
+    states = encoder.model(ids).last_hidden_state[0]
+    length = len(states)
+    for place in (0, 3, length - 1):
+        expected = []
+        for conv, reach in zip(encoder.convolutions, (0, 1, 2), strict=True):
+            total = conv.bias.clone()
+            for step in range(-reach, reach + 1):
+                if 0 <= place + step < length:
+                    total += conv.weight[:, :, step + reach] @ states[place + step]
+            expected.append(total.relu())
+        torch.testing.assert_close(local[place], torch.cat(expected), atol=1e-5, rtol=1e-4)
+    found = torch.from_numpy(encoder.encode(SENTENCES[:1]))[0]
+    torch.testing.assert_close(found, local.mean(0).detach(), atol=1e-5, rtol=1e-4)
+
+
+def test_padding_changes_no_sentence_vector(small):
+    encoder = convolutional(small)
+    together = encoder.encode(SENTENCES)
+    alone = np.concatenate([encoder.encode([s]) for s in SENTENCES])
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+
+
+def test_the_loss_of_a_batch_is_that_of_its_tokens(small):
+    encoder = convolutional(small)
+    ids = encoder.tokenize(SENTENCES[:4])
+    local, vectors, owner = [], [], []
+    for number, row in enumerate(ids):
+        found = encoder.local(
+            encoder.words(torch.tensor([row])), torch.ones(1, len(row), dtype=bool)
+        )[0]
+        local.append(found)
+        vectors.append(found.mean(0))
+        owner += [number] * len(row)
+    expected = disagreement(torch.cat(local), torch.stack(vectors), torch.tensor(owner))
+    torch.testing.assert_close(ISBert(encoder).loss(ids), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_is_bert_trains(small):
+    fitted = METHODS["is_bert"](small(method="is_bert", steps=20, eval_every=10), bar=False)
+    losses = [row["loss"] for row in fitted.progress.history]
+    assert losses[-1] < losses[0] and np.isfinite(fitted.encode(SENTENCES)).all()
+
+
+def test_nt_xent_in_loops():
+    generator = torch.Generator().manual_seed(1)
+    anchors, positives = (torch.randn(4, 6, generator=generator) for _ in range(2))
+    vectors, total = torch.cat([anchors, positives]), 0.0
+    for i in range(8):
+        sims = [math.exp(float(F.cosine_similarity(vectors[i], v, dim=0)) / 0.5) for v in vectors]
+        total -= math.log(sims[(i + 4) % 8] / (sum(sims) - sims[i])) / 8
+    assert nt_xent(anchors, positives, 0.5).item() == pytest.approx(total, rel=1e-4)
+
+
+@pytest.fixture
+def articles(tmp_path):
+    """Ten documents of thirty sentences."""
+    texts = world.sentences(300, seed=3)
+    parts = ["\n".join(texts[i : i + 30]) for i in range(0, 300, 30)]
+    path = tmp_path / "articles.txt"
+    path.write_text("\n\n".join(parts) + "\n")
+    return path
+
+
+def with_spans(small, articles, **changes):
+    return small(method="declutr", corpus=str(articles), corpus_size=300, pooling="mean",
+                 span_min=4, **changes)  # fmt: skip
+
+
+def test_spans_lie_in_one_document_and_positives_touch_their_anchor(small, articles):
+    config = with_spans(small, articles, span_positives=3)
+    encoder = load_encoder(config, "cpu")
+    spans = Spans(config, encoder)
+    assert list(spans.usable) == list(range(10))
+    words = encoder.tokenizer(articles.read_text().split("\n\n"), add_special_tokens=False)
+    for number, ids in enumerate(words["input_ids"]):
+        start = spans.starts[number]
+        assert spans.tokens[start : start + spans.lengths[number]].tolist() == ids
+    # tokens that name their own place in the corpus show where a span was taken from
+    spans.tokens = np.arange(len(spans.tokens)) + 1_000
+    rng = np.random.default_rng(0)
+    sizes, kinds = [], set()
+    for _ in range(100):
+        anchors, positives = spans.draw(4, rng)
+        assert len(anchors) == 2 and len(positives) == 6
+        for i, positive in enumerate(positives):
+            a, p = anchors[i // 3][1:-1], positive[1:-1]
+            for span in (a, p):
+                assert span == list(range(span[0], span[0] + len(span))) and 4 <= len(span) <= 14
+                assert spans.starts[4] + 1_000 <= span[0] and span[-1] < spans.starts[5] + 1_000
+            assert p[0] <= a[-1] + 1 and p[-1] + 1 >= a[0]
+            kinds.add(len(set(a) & set(p)) and ("inside" if set(p) <= set(a) else "overlaps"))
+            sizes.append((len(a), len(p)))
+    assert kinds == {0, "inside", "overlaps"}
+    longer, shorter = np.mean(sizes, axis=0)
+    assert longer == pytest.approx(4 + 10.5 * 2 / 3, abs=0.8)  # the mean of Beta(4, 2) is 2/3
+    assert shorter == pytest.approx(4 + 10.5 / 3, abs=0.8)
+
+
+def test_an_anchors_positive_is_the_mean_of_its_spans(small, articles):
+    config = with_spans(small, articles, dropout=0.0, span_mlm_weight=0.0)
+    system = DeCLUTR(load_encoder(config, "cpu"), config)
+    ids = system.encoder.tokenize(SENTENCES[:6])
+    anchors, positives = ids[:2], ids[2:]
+    one = [torch.from_numpy(system.encoder.encode([s]))[0] for s in SENTENCES[:6]]
+    mean = torch.stack([(one[2] + one[3]) / 2, (one[4] + one[5]) / 2])
+    expected = nt_xent(torch.stack(one[:2]), mean, 0.05)
+    g = torch.Generator().manual_seed(0)
+    torch.testing.assert_close(system.loss(anchors, positives, g), expected, rtol=1e-3, atol=1e-4)
+
+
+def test_declutr_trains_with_its_masked_words(small, articles):
+    runs = [
+        METHODS["declutr"](with_spans(small, articles, span_mlm_weight=w), bar=False)
+        for w in (1, 0)
+    ]
+    with_words, without = (r.progress.history[0]["loss"] for r in runs)
+    assert with_words > without + 1  # nats; a random encoder's masked words cost several
+    assert np.isfinite(runs[0].encode(SENTENCES)).all()
+
+
+def test_a_corpus_without_documents_or_with_short_ones_is_refused(small, tmp_path, articles):
+    with pytest.raises(StudyError, match="has no documents"):
+        METHODS["declutr"](small(method="declutr"), bar=False)
+    path = tmp_path / "sentences.txt"
+    path.write_text("\n".join(world.sentences(64)))
+    with pytest.raises(StudyError, match="has no documents"):
+        METHODS["declutr"](small(method="declutr", corpus=str(path)), bar=False)
+    with pytest.raises(StudyError, match=r"has 10 documents of 64 tokens .* batch_size = 11 needs"):
+        METHODS["declutr"](with_spans(small, articles, batch_size=11), bar=False)
+    with pytest.raises(StudyError, match="span_min = 15"):
+        small(method="declutr", span_min=15)
+    with pytest.raises(StudyError, match="reads only 75 tokens"):
+        METHODS["declutr"](with_spans(small, articles, max_length=80), bar=False)
+    assert data.load_corpus(str(articles), 300)["document"][-1] == 9
