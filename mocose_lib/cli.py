@@ -9,7 +9,8 @@ from typing import Annotated
 
 import tyro
 
-from .config import PRESETS, PRETRAINING, PROFILES, Config, StudyError, choose, configure
+from .config import Config, StudyError, choose
+from .profiles import PRETRAINING, configure
 
 log = logging.getLogger("mocose")
 

@@ -1,7 +1,8 @@
-"""Every number of the study: the Config of a run, its presets and the profiles.
+"""The Config of a run: every number that can change a result, with the study's own defaults.
 
 A Config is the experiment. Two configs that differ in a field that can change a result get
-different run ids; what cannot (device, workers, progress bars) is no field.
+different run ids; what cannot (device, workers, progress bars) is no field. Other values for
+many fields at once, presets and profiles, stand in `profiles.py`.
 """
 
 import json
@@ -9,6 +10,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin
+
+from .checks import RANGES, accepts, contradictions
 
 Slice = tuple[int, int]
 
@@ -175,157 +178,19 @@ def check_names(values) -> None:
             raise StudyError(f"Config has no field {name!r}; {hint}")
 
 
-def _accepts(kind, value) -> bool:
-    """Whether `value` has the annotated type; an int is a fine float, a bool is no number."""
-    if get_origin(kind) is Literal:
-        return value in get_args(kind)
-    if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if kind is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    if get_origin(kind) is tuple:
-        if not isinstance(value, tuple):
-            return False
-        inner = get_args(kind)
-        kinds = inner[:1] * len(value) if inner[-1] is ... else inner
-        return len(kinds) == len(value) and all(map(_accepts, kinds, value))
-    if get_args(kind) and type(None) in get_args(kind):
-        return value is None or any(_accepts(k, value) for k in get_args(kind) if k is not type(None))
-    return isinstance(value, get_origin(kind) or kind)
-
-
 def check(config: Config) -> None:
     """Raises StudyError, naming the field, on a value no run could use."""
     for name, field in FIELDS.items():
-        if not _accepts(field.type, value := getattr(config, name)):
+        if not accepts(field.type, value := getattr(config, name)):
             choices = get_args(field.type) if get_origin(field.type) is Literal else field.type
             raise StudyError(f"{name} = {value!r} is not possible; it must be one of {choices}.")
     for name, low, high in RANGES:
         value = getattr(config, name)
         if value is not None and not low <= value <= high:
             raise StudyError(f"{name} = {value} is out of range; it must lie in [{low}, {high}].")
-    for wrong, sentence in _contradictions(config):
+    for wrong, sentence in contradictions(config):
         if wrong:
             raise StudyError(sentence)
-
-
-ANY = float("inf")
-TINY = 1e-12  # the open end of an interval
-RANGES = (
-    ("encoder_layers", 1, ANY), ("corpus_size", 2, ANY), ("seed", 0, ANY), ("steps", 1, ANY),
-    ("batch_size", 2, ANY), ("max_length", 4, ANY), ("lr", 0, 1), ("head_lr", 0, 1),
-    ("weight_decay", 0, 1), ("warmup_steps", 0, ANY), ("freeze_steps", 0, ANY),
-    ("max_grad_norm", TINY, ANY), ("dropout", 0, 1 - TINY), ("head_dropout", 0, 1 - TINY),
-    ("projection_layers", 0, 3), ("predictor_layers", 0, 3), ("predictor_dim", 1, ANY),
-    ("temperature", TINY, ANY), ("queue_size", 0, ANY), ("queue_init", 0, ANY),
-    ("ema_decay", 0, 1), ("ema_decay_end", 0, 1), ("ema_horizon", 1, ANY),
-    ("fgsm_epsilon", 0, ANY), ("token_cutoff", 0, 1 - TINY), ("feature_cutoff", 0, 1 - TINY),
-    ("eval_every", 1, ANY), ("eval_max_length", 4, ANY),
-    ("kept_dimensions", 1, ANY), ("sif", 0, ANY), ("crop", 0, 1 - TINY),
-    ("word_deletion", 0, 1 - TINY), ("mlm_weight", 0, ANY), ("dropout_low", 0, 1 - TINY),
-    ("dropout_high", 0, 1 - TINY), ("hard_negative_weight", 0, ANY), ("ct_negatives", 1, ANY),
-    ("flow_steps", 1, ANY), ("flow_width", 1, ANY), ("span_min", 1, ANY),
-    ("span_anchors", 1, ANY), ("span_positives", 1, ANY), ("span_mlm_weight", 0, ANY),
-)  # fmt: skip
-POOLER_UNUSED = ("simcse", "s_simcse", "simcse_supervised", "ct", "flow", "is_bert", "declutr")
-
-
-def _contradictions(c: Config):
-    """Pairs of (is it wrong, the sentence that says so)."""
-    yield c.queue_init > c.queue_size, (
-        f"queue_init = {c.queue_init} is larger than queue_size = {c.queue_size}; "
-        "at most the whole queue can be filled at the start."
-    )
-    yield c.queue_size == 0 and not c.batch_negatives, (
-        "queue_size = 0 leaves the loss without negatives; set batch_negatives = True."
-    )
-    for low, high in c.negatives_slice:
-        yield not 0 <= low < high <= c.queue_size, (
-            f"negatives_slice ({low}, {high}) does not fit a queue of {c.queue_size}; "
-            "it needs 0 <= low < high <= queue_size."
-        )
-    yield c.batch_size > c.corpus_size, (
-        f"batch_size = {c.batch_size} is larger than corpus_size = {c.corpus_size}."
-    )
-    yield c.predictor_dim is not None and c.projection_layers == 0, (
-        "predictor_dim needs a projection, since query and keys must have one width; "
-        "set projection_layers >= 1 or leave predictor_dim out."
-    )
-    yield not c.detach_keys and not c.shared_embeddings, (
-        "detach_keys = False changes nothing unless the embeddings are shared; "
-        "set shared_embeddings = True."
-    )
-    yield c.target_projection_trained and c.detach_keys, (
-        "target_projection_trained = True needs gradients in the target branch; "
-        "set detach_keys = False."
-    )
-    yield c.fgsm_epsilon > 0 and c.precision != "float32", (
-        f"fgsm_epsilon = {c.fgsm_epsilon} would be rounded away in bf16; "
-        "set precision = 'float32'."
-    )
-    yield c.same_mask and (c.positives != "same" or c.crop > 0 or c.word_deletion > 0), (
-        "same_mask needs two views of the same tokens; leave positives, crop and word_deletion out."
-    )
-    yield c.dropout_low > c.dropout_high, (
-        f"dropout_low = {c.dropout_low} is larger than dropout_high = {c.dropout_high}."
-    )
-    yield c.method == "ct" and c.batch_size % (c.ct_negatives + 1) > 0, (
-        f"batch_size = {c.batch_size} is no multiple of ct_negatives + 1 = {c.ct_negatives + 1}, "
-        "a sentence with its negatives."
-    )
-    yield c.method == "declutr" and c.span_min > c.max_length - 2, (
-        f"span_min = {c.span_min} leaves no span in max_length = {c.max_length}, "
-        "two of which are special tokens."
-    )
-    yield c.pooling == "cls_pooler" and c.method in POOLER_UNUSED, (
-        f"pooling = 'cls_pooler' would measure a layer that {c.method} does not train; "
-        "set pooling = 'cls'."
-    )
-
-
-# What the paper says (MoCoSE sections 3 and 4.1, equations 1-3, appendix A.1 and A.3).
-AS_DESCRIBED = MappingProxyType(dict(
-    temperature=0.05, batch_negatives=False, similarity="dot", heads="plain", head_dropout=0.0,
-    ema_schedule="cosine", ema_decay=0.75, ema_decay_end=0.95, ema_horizon=None,
-    ema_moment="after_step", shared_embeddings=False, detach_keys=True,
-    fgsm_epsilon=5e-9, fgsm_gradient="current", precision="float32", queue_growth="exact",
-    target_dropout=True, optimizer="adam", selection="dev", augmented_views="both",
-    batch_lengths="mixed",
-))  # fmt: skip
-
-# What the authors' public implementation does where it differs or the paper is silent.
-AS_PUBLISHED = MappingProxyType(dict(
-    temperature=0.05, batch_negatives=True, similarity="cosine", heads="published",
-    head_dropout=0.1, ema_schedule="cosine", ema_decay=0.75, ema_decay_end=1.0,
-    ema_horizon=15_000, ema_moment="before_forward", shared_embeddings=True, detach_keys=False,
-    target_projection_trained=True, augment_at_evaluation=True, pooler_activation="none",
-    fgsm_epsilon=5e-9, fgsm_gradient="stale", precision="float32", queue_growth="published",
-    target_dropout=True, optimizer="adamw", selection="test", augmented_views="target",
-    batch_lengths="mixed",
-))  # fmt: skip
-
-PRESETS = MappingProxyType(
-    {"study": MappingProxyType({}), "as_described": AS_DESCRIBED, "as_published": AS_PUBLISHED}
-)
-
-# Fresh heads beside a small pre-trained encoder: they are trained alone for the first steps and
-# at a higher rate. Chosen on the dev splits, for MoCoSE's default settings.
-_SMALL = dict(lr=1e-4, head_lr=1e-3)
-_REAL = dict(corpus="wiki900k", corpus_size=100_000, benchmark="real")
-_HUB = dict(
-    corpus="wiki1m", corpus_size=1_000_000, benchmark="real", batch_lengths="mixed", steps=15_625,
-    eval_every=100, lr=3e-5, head_lr=3e-5,
-)  # fmt: skip
-PROFILES = MappingProxyType({
-    "quick": MappingProxyType(dict(_SMALL, steps=150, freeze_steps=50, eval_every=50)),
-    "tiny": MappingProxyType(dict(_SMALL, **_REAL, steps=400, freeze_steps=150, eval_every=50)),
-    "mini": MappingProxyType(dict(
-        _SMALL, **_REAL, encoder="mini", steps=4_000, freeze_steps=500, eval_every=200)),
-    "base": MappingProxyType(dict(_HUB, encoder="bert-base-uncased")),
-    "large": MappingProxyType(dict(
-        _HUB, encoder="bert-large-uncased", batch_size=32, steps=31_250, lr=1e-5, head_lr=1e-5)),
-    "roberta-base": MappingProxyType(dict(_HUB, encoder="roberta-base")),
-})  # fmt: skip
 
 
 def choose(table, name: str, what: str):
@@ -335,49 +200,7 @@ def choose(table, name: str, what: str):
     return table[name]
 
 
-def configure(profile: str = "quick", preset: str = "study", **changes) -> Config:
-    """The Config of a profile under a preset, with single fields changed.
-
-    >>> configure("quick", ema_decay=0.99).ema_decay
-    0.99
-    """
-    check_names(changes)
-    values = {**choose(PROFILES, profile, "profile"), **choose(PRESETS, preset, "preset")}
-    return Config(**{**values, **changes})
-
-
 def vary(config: Config, **changes) -> Config:
     """A copy of `config` with some fields changed, validated."""
     check_names(changes)
     return replace(config, **changes)
-
-
-@dataclass(frozen=True)
-class PretrainConfig:
-    """One pre-training of an encoder (see `pretrain.py`)."""
-
-    name: str = "tiny"
-    corpus: str = "wiki_documents"
-    corpus_size: int = 1_424_748
-    layers: int = 2
-    hidden_size: int = 128
-    attention_heads: int = 2
-    vocab_size: int = 8192
-    max_positions: int = 128
-    dropout: float = 0.0
-    sentence_length: int = 32  # tokens, special ones included
-    tokens_per_batch: int = 16_384
-    masked: float = 0.15
-    objectives: tuple[str, ...] = ("next_sentence", "bag_of_words")  # beside masked tokens
-    steps: int = 5_000
-    warmup_steps: int = 300
-    lr: float = 2e-3
-    weight_decay: float = 0.01
-    bf16: bool = True
-    seed: int = 0
-
-
-PRETRAINING = MappingProxyType({
-    "tiny": PretrainConfig(),
-    "mini": PretrainConfig(name="mini", layers=4, hidden_size=256, attention_heads=4, lr=1e-3),
-})  # fmt: skip

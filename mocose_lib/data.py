@@ -8,19 +8,17 @@ pinned revisions. The generated data needs neither. Texts and token ids live in 
 import hashlib
 import json
 import lzma
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import datasets
-import numpy as np
 import pandas as pd
 
 from . import world
-from .config import Config, StudyError, choose
+from .config import StudyError, choose
 from .files import STUDY
+from .sources import checked, folder, from_hub, sha256
 
 datasets.disable_progress_bars()
 CACHE = STUDY / "data" / "cache"
@@ -64,41 +62,6 @@ HUB_SPLITS = {"dev": "validation", "test": "test", "train": "train"}
 PAIR_COLUMNS = ("subset", "score", "sentence1", "sentence2")
 
 
-def folder() -> Path | None:
-    """The local data folder, or None. Raises StudyError when MOCOSE_DATA is no folder."""
-    named = os.environ.get("MOCOSE_DATA")
-    if not named:
-        return None
-    if not Path(named).is_dir():
-        raise StudyError(f"the data folder {named!r} does not exist; give --data or MOCOSE_DATA.")
-    return Path(named)
-
-
-@cache
-def sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-@cache
-def checksums(data: Path) -> dict[str, str]:
-    """sha256 of the files of `data`, as its SHA256SUMS says; empty where there is none."""
-    listing = data / "SHA256SUMS"
-    lines = listing.read_text().split("\n") if listing.exists() else []
-    return {name.strip("* ./"): digest for digest, _, name in (x.partition(" ") for x in lines) if name}
-
-
-@cache
-def checked(data: Path, name: str) -> Path:
-    """The path of a data file. Raises StudyError when it is missing or damaged."""
-    path = data / name
-    if not path.exists():
-        raise StudyError(f"data file {name} is missing from the data folder {data}.")
-    expected = checksums(data).get(name)
-    if expected and sha256(path) != expected:
-        raise StudyError(f"data file {name} is damaged: its checksum is not that of SHA256SUMS.")
-    return path
-
-
 def _lines(paths: Sequence[Path]):
     """The stripped lines of plain or xz-compressed text files."""
     for path in paths:
@@ -126,7 +89,7 @@ def _rows(paths: Sequence[Path], limit: int):
 
 def _generated(size: int, seed: int):
     for sentence in world.sentences(size, seed):
-        yield {"sentence": sentence, "document": 0}
+        yield {"sentence": sentence}
 
 
 def corpus_files(name: str) -> list[Path]:
@@ -142,44 +105,40 @@ def corpus_files(name: str) -> list[Path]:
     return [Path(from_hub(repository, file, revision))]
 
 
-def from_hub(repository: str, file: str, revision: str) -> str:
-    """Downloads one file of a hub dataset. Raises StudyError when the hub cannot be reached."""
-    from huggingface_hub import hf_hub_download
-
-    try:
-        return hf_hub_download(repository, file, repo_type="dataset", revision=revision)
-    except OSError as cause:
-        raise StudyError(
-            f"the hub did not give {file} of {repository} ({type(cause).__name__}); "
-            "check the connection, or give a local folder with --data."
-        ) from cause
-
-
 def _key(*parts) -> str:
     return hashlib.sha256("|".join(map(str, parts)).encode()).hexdigest()[:16]
 
 
 def load_corpus(name: str, size: int, seed: int = 0) -> datasets.Dataset:
-    """The first `size` sentences of a corpus: columns sentence, document.
+    """The first `size` sentences of a corpus: columns sentence and, of files, document.
 
     "generated" makes them from `seed`. Raises StudyError on an unknown name or too few sentences.
     """
     if name == "generated":
-        return datasets.Dataset.from_dict({"sentence": world.sentences(size, seed)})
-    paths = corpus_files(name)
-    stamp = _key("rows", size, *map(sha256, paths))
-    try:  # a tuple of paths: a list would be taken for shards, each with a `limit` of its own
-        corpus = datasets.Dataset.from_generator(
-            _rows, gen_kwargs={"paths": tuple(paths), "limit": size}, cache_dir=str(CACHE),
-            fingerprint=stamp,
+        corpus = _arrow(_generated, WORLD_FILES, size=size, seed=seed)
+    else:
+        # a tuple of paths: a list would be taken for shards, each with a `limit` of its own
+        paths = tuple(corpus_files(name))
+        corpus = _arrow(_rows, paths, paths=paths, limit=size)
+    if len(corpus) < size:
+        raise StudyError(
+            f"corpus {name!r} has {len(corpus)} sentences; corpus_size = {size} is too many."
+        )
+    return corpus
+
+
+def _arrow(rows, origin: Sequence[Path], **inputs) -> datasets.Dataset:
+    """rows(**inputs) as a Dataset, kept on disk under a name made of `origin`'s content."""
+    numbers = [value for value in inputs.values() if isinstance(value, int)]
+    try:
+        return datasets.Dataset.from_generator(
+            rows, gen_kwargs=inputs, cache_dir=str(CACHE),
+            fingerprint=_key("rows", *numbers, *map(sha256, origin)),
         )  # fmt: skip
     except datasets.exceptions.DatasetGenerationError as failed:
         if isinstance(failed.__cause__, StudyError):
             raise failed.__cause__ from None
         raise
-    if len(corpus) < size:
-        raise StudyError(f"corpus {name!r} has {len(corpus)} sentences; corpus_size = {size} is too many.")
-    return corpus
 
 
 def tokenized(corpus: datasets.Dataset, tokenizer, max_length: int | None) -> datasets.Dataset:
@@ -250,38 +209,6 @@ def sts_tasks(benchmark: str) -> tuple[str, ...]:
 
 def dev_task(benchmark: str) -> str:
     return "STS-B" if benchmark == "real" else world.DEV_TASK
-
-
-def batches(lengths, config: Config, start: int = 0):
-    """Endless row numbers (batch_size,) from batch number `start` on.
-
-    Every epoch is a new random order, a function of (seed, epoch) alone: runs that differ in
-    other fields see the same data, and a resumed run goes on where it stopped. With
-    `batch_lengths` "equal" a batch has sentences of one token length, incomplete ones are left
-    out. Raises StudyError when no length has enough sentences for a batch.
-    """
-    lengths = np.asarray(lengths)
-    epoch = number = 0
-    while True:
-        rng = np.random.default_rng([config.seed, epoch])
-        order = rng.permutation(len(lengths))
-        if config.batch_lengths == "equal":
-            order = order[np.argsort(lengths[order], kind="stable")]
-            groups = np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1)
-        else:
-            groups = [order]
-        size = config.batch_size
-        full = [g[i : i + size] for g in groups for i in range(0, len(g) - size + 1, size)]
-        if not full:
-            raise StudyError(
-                f"no {size} sentences of the corpus have one length; use more sentences "
-                "(corpus_size), a smaller batch_size, or batch_lengths = 'mixed'."
-            )
-        for i in rng.permutation(len(full)) if config.batch_lengths == "equal" else range(len(full)):
-            if number >= start:
-                yield full[i]
-            number += 1
-        epoch += 1
 
 
 TRANSFER = ("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC")

@@ -11,9 +11,9 @@ from typing import Literal
 import numpy as np
 import torch
 from jaxtyping import Float
+from torch import nn
 
 from . import data
-from .encoder import Encoder
 from .sts import Encode
 
 Vectors = Float[np.ndarray, "n dim"]
@@ -151,13 +151,14 @@ class Probe:
     Dropout is off while probing, and no random number of torch is drawn.
     """
 
-    def __init__(self, encoder: Encoder, benchmark: str, seed: int = 0):
+    def __init__(self, scored: nn.Module, benchmark: str, seed: int = 0):
+        encoder = getattr(scored, "encoder", scored)  # a system wraps one
         first, second, every = sentences(benchmark)
         rng = np.random.default_rng(seed)
         close = rng.permutation(len(first))[:PROBE_PAIRS]
         some = rng.permutation(len(every))[:PROBE_SENTENCES]
         chosen = [first[i] for i in close] + [second[i] for i in close] + [every[i] for i in some]
-        self.encoder, self.pairs = encoder, len(close)
+        self.scored, self.device, self.pairs = scored, encoder.device, len(close)
         ids = encoder.tokenize(chosen)
         order = np.argsort([len(tokens) for tokens in ids], kind="stable")
         self.place = np.argsort(order)  # where a sentence of the sample stands, sorted by length
@@ -166,12 +167,12 @@ class Probe:
 
     @torch.no_grad()
     def __call__(self) -> dict[str, float]:
-        training = self.encoder.training
-        self.encoder.eval()
-        found = [self.encoder(self.encoder.words(ids), mask) for ids, mask in self.batches]
-        if self.encoder.pooling == "cls_pooler":
-            found = [self.encoder.pooler(part) for part in found]
-        self.encoder.train(training)
+        training = self.scored.training
+        self.scored.eval()
+        found = [self.scored(self.scored.words(ids), mask) for ids, mask in self.batches]
+        if self.scored.pooling == "cls_pooler":
+            found = [self.scored.pooler(part) for part in found]
+        self.scored.train(training)
         vectors = torch.cat(found).float().cpu().numpy()[self.place]
         x, y, some = np.split(vectors, [self.pairs, 2 * self.pairs])
         return {

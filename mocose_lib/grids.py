@@ -12,8 +12,9 @@ from typing import Any
 import pandas as pd
 
 from .claims import Claim
-from .config import Config, choose, configure
+from .config import Config, choose
 from .files import STUDY
+from .profiles import configure
 from .rules import Best, Better, Equivalent
 
 # Seeds of every point. Five is the least for which a verdict is given; quick gives none.

@@ -107,7 +107,8 @@ def lines(x, values: dict[str, list[float]], xlabel: str, ylabel: str) -> Figure
     """Plain curves by name over `x`."""
     style()
     figure, ax = plt.subplots(figsize=(7.2, 3.0))
-    for (name, y), dash, color in zip(values.items(), ("-", "--", ":"), (OURS, PAPER, "#009E73")):
+    looks = (("-", OURS), ("--", PAPER), (":", "#009E73"))
+    for (name, y), (dash, color) in zip(values.items(), looks, strict=False):
         ax.plot(x, y, dash, color=color, lw=2, label=name)
     ax.set(xlabel=xlabel, ylabel=ylabel)
     ax.legend(frameon=True)
@@ -143,7 +144,8 @@ def spectra(values: dict[str, np.ndarray]) -> Figure:
     """Singular values over the largest, by label; every seed of a label a line."""
     style()
     figure, ax = plt.subplots(figsize=(7.2, 3.6))
-    for (label, runs), color in zip(values.items(), sns.color_palette("colorblind", len(values))):
+    palette = sns.color_palette("colorblind", len(values))
+    for (label, runs), color in zip(values.items(), palette, strict=True):
         for i, run in enumerate(runs):
             ax.plot(np.arange(1, len(run) + 1), run, color=color, lw=1.4, alpha=0.7,
                     label=label if i == 0 else None)  # fmt: skip

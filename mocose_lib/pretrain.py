@@ -22,9 +22,10 @@ from torch.nn import functional as F
 from tqdm.auto import tqdm
 from transformers import BertConfig, BertForPreTraining, BertTokenizerFast
 
-from .config import PretrainConfig, StudyError
+from .config import StudyError
 from .data import CORPORA, corpus_files, load_corpus, sha256, tokenized
 from .files import STUDY, write_atomically
+from .profiles import PretrainConfig
 from .run import default_device
 
 log = logging.getLogger(__name__)

@@ -41,7 +41,7 @@ def read_run(path) -> dict:
     """A run file as it is. Raises StudyError when it is damaged."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        record["metrics"], record["config"], record["progress"]  # noqa: B018
+        record["metrics"], record["config"], record["progress"]
         return record
     except (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError) as cause:
         raise StudyError(f"run file {path.name} is damaged ({cause}); delete it to run it again.") from None

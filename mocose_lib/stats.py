@@ -152,7 +152,8 @@ def paired(a: Mapping | Sequence, b: Mapping | Sequence) -> np.ndarray:
     Raises StudyError for sequences of different length.
     """
     if hasattr(a, "keys") and hasattr(b, "keys"):
-        seeds = [seed for seed in a.keys() if seed in b.keys()]
+        ours, theirs = a.keys(), b.keys()  # of a dict or a Series
+        seeds = [seed for seed in ours if seed in theirs]
         return np.array([a[seed] - b[seed] for seed in seeds], dtype=float)
     if len(a) != len(b):
         raise StudyError(f"a has {len(a)} scores and b has {len(b)}: they cannot be paired")

@@ -87,7 +87,7 @@ def test_a_full_disk_is_said_in_one_sentence(mocose, monkeypatch):
 
     monkeypatch.setattr(run, "run", full)
     monkeypatch.setattr(run, "prepare", lambda configs: None)
-    code, out, err = mocose("run")
+    code, _, err = mocose("run")
     assert code == 2 and err == "mocose: No space left on device: run.json\n"
 
 

@@ -7,17 +7,8 @@ from typing import Literal, get_args, get_origin
 import pytest
 
 from mocose_lib import config as config_module
-from mocose_lib.config import (
-    AS_DESCRIBED,
-    AS_PUBLISHED,
-    FIELDS,
-    PRESETS,
-    PROFILES,
-    Config,
-    StudyError,
-    configure,
-    vary,
-)
+from mocose_lib.config import FIELDS, Config, StudyError, vary
+from mocose_lib.profiles import AS_DESCRIBED, AS_PUBLISHED, PRESETS, PROFILES, configure
 
 
 @pytest.mark.parametrize("preset", PRESETS)

@@ -6,7 +6,8 @@ import lzma
 import numpy as np
 import pytest
 
-from mocose_lib import data, world
+from mocose_lib import data, sources, world
+from mocose_lib.batches import batches
 from mocose_lib.config import Config, StudyError
 from mocose_lib.methods.base import load_encoder, training_ids
 
@@ -27,7 +28,7 @@ def folder(study, monkeypatch):
     monkeypatch.setenv("MOCOSE_DATA", str(place))
     source = data.Corpus(("corpus/part_0.txt.xz", "corpus/part_1.txt.xz"))
     monkeypatch.setitem(data.CORPORA, "farm", source)
-    for cached in (data.sha256, data.checksums, data.checked):
+    for cached in (sources.sha256, sources.checksums, sources.checked):
         cached.cache_clear()
     return place
 
@@ -60,7 +61,7 @@ def test_the_cache_follows_the_content(study):
     own.write_text("A first version.\nOf two lines.\n")
     assert data.load_corpus(str(own), 2)["sentence"][0] == "A first version."
     own.write_text("A second version.\nOf two lines.\n")
-    data.sha256.cache_clear()
+    sources.sha256.cache_clear()
     assert data.load_corpus(str(own), 2)["sentence"][0] == "A second version."
 
 
@@ -101,7 +102,7 @@ def test_checksums_are_held_against_the_files(folder):
     assert data.checked(folder, "sts/STS12.tsv").exists()
     path = folder / "corpus" / "part_0.txt.xz"
     path.write_bytes(path.read_bytes() + b"x")
-    data.sha256.cache_clear()
+    sources.sha256.cache_clear()
     with pytest.raises(StudyError, match="damaged"):
         data.load_corpus("farm", 5)
 
@@ -170,7 +171,7 @@ LENGTHS = np.random.default_rng(0).integers(5, 12, 100)
 
 def take(n, start=0, lengths=LENGTHS, **changes):
     config = Config(**{"batch_size": 8, "batch_lengths": "mixed", **changes})
-    stream = data.batches(lengths, config, start)
+    stream = batches(lengths, config, start)
     return [next(stream).tolist() for _ in range(n)]
 
 

@@ -5,9 +5,9 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from mocose_lib import geometry, sts, train, world
+from mocose_lib import geometry, learner, sts, world
 from mocose_lib.config import vary
-from mocose_lib.methods import METHODS, base
+from mocose_lib.methods import METHODS
 
 SENTENCES = world.sentences(12, seed=5)
 OTHERWISE = {"untrained", "whitening", "word_vectors", "mocose", "moco"}  # not by train_system
@@ -35,16 +35,16 @@ def config(request, small, texts):
 
 def interrupt(monkeypatch, step):
     """Saves after every step, and stops at the first scoring after `step`, once."""
-    real, left = train.examine, [step]
+    real, left = learner.examine, [step]
 
-    def examine(t, loss):
+    def examine(t):
         if left and t.progress.step > left[0]:
             left.clear()
             raise KeyboardInterrupt
-        real(t, loss)
+        real(t)
 
-    monkeypatch.setattr(train, "SAVE_SECONDS", -1)
-    monkeypatch.setattr(train, "examine", examine)
+    monkeypatch.setattr(learner, "SAVE_SECONDS", -1)
+    monkeypatch.setattr(learner, "examine", examine)
 
 
 def test_an_interrupted_run_ends_as_an_unbroken_one(config, tmp_path, monkeypatch):
@@ -69,7 +69,7 @@ def test_the_probe_looks_at_what_is_measured(small, monkeypatch):
     first, _, every = geometry.sentences(config.benchmark)
     monkeypatch.setattr(geometry, "PROBE_PAIRS", len(first))
     monkeypatch.setattr(geometry, "PROBE_SENTENCES", len(every))
-    exact = base.Learner(config, fitted.encode.__self__).probe()
+    exact = geometry.Probe(fitted.encode.__self__, config.benchmark)()
     measured = geometry.measure(fitted.encode, config.benchmark)
     for name, value in shown.items():
         assert exact[name] == pytest.approx(measured[f"{name} dev"], abs=1e-3)

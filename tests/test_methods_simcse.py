@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from mocose_lib import train, world
+from mocose_lib import learner, world
 from mocose_lib.config import StudyError, vary
 from mocose_lib.methods import METHODS, base
 from mocose_lib.methods.base import load_encoder, training_ids
@@ -177,7 +177,7 @@ def test_the_masked_word_loss_in_loops(small, encoder):
 
 def test_a_checkpoint_of_another_config_is_refused(small, tmp_path, monkeypatch):
     config = small(method="simcse", steps=2)
-    monkeypatch.setattr(train, "SAVE_SECONDS", -1)
+    monkeypatch.setattr(learner, "SAVE_SECONDS", -1)
     METHODS["simcse"](config, tmp_path / "c.pt", bar=False)
     with pytest.raises(StudyError, match="another Config"):
         METHODS["simcse"](vary(config, seed=1), tmp_path / "c.pt", bar=False)

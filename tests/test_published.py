@@ -13,14 +13,15 @@ from torch import nn
 
 from mocose_lib import augment, data
 from mocose_lib import train as loop
-from mocose_lib.config import AS_DESCRIBED, AS_PUBLISHED, Config, StudyError, configure
+from mocose_lib.config import Config, StudyError
 from mocose_lib.ema import decay_at
 from mocose_lib.encoder import Encoder
 from mocose_lib.loss import info_nce
 from mocose_lib.methods.base import load_encoder, training_ids
-from mocose_lib.model import Branch, View, projection, target_of
+from mocose_lib.model import Branch, View, projection
 from mocose_lib.negatives import RANDOM, NegativeQueue
-from mocose_lib.train import Training, encode_as, make_optimizer
+from mocose_lib.profiles import AS_DESCRIBED, AS_PUBLISHED, configure
+from mocose_lib.train import Training, encode_as
 
 PRESETS = {"study": {}, "as_described": AS_DESCRIBED, "as_published": AS_PUBLISHED}
 EMBEDDINGS = "encoder.model.embeddings."
@@ -136,7 +137,7 @@ def test_the_key_gradient_reaches_the_shared_embeddings_only_as_published(small,
             real = loop.info_nce
             once.setattr(loop, "info_nce", lambda q, *rest, real=real: real(q.detach(), *rest) + 0 * q.sum())
             t = trained(config)
-        word = t.encoder.model.get_input_embeddings().weight.grad
+        word = t.scored.model.get_input_embeddings().weight.grad
         found[detach] = word.abs().max().item()
         assert all(p.grad is None for n, p in t.target.named_parameters() if not n.startswith(EMBEDDINGS))
     assert found[True] == 0 and found[False] > 0
@@ -145,9 +146,9 @@ def test_the_key_gradient_reaches_the_shared_embeddings_only_as_published(small,
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_targets_projection_is_in_the_optimiser_only_as_published(encoder, preset):
     config = configure("quick", preset)
-    online = Branch(encoder, config)
-    target = target_of(online, config)
-    trained = {id(p) for g in make_optimizer(online, target, config).param_groups for p in g["params"]}
+    t = Training(config, encoder)
+    online, target = t.online, t.target
+    trained = {id(p) for g in t.optimizer.param_groups for p in g["params"]}
     own = [p for p in target.parameters() if not any(p is q for q in online.parameters())]
     inside = [p for p in own if id(p) in trained]
     expected = list(target.projection.parameters()) if preset == "as_published" else []
@@ -177,7 +178,7 @@ def test_fgsm_uses_the_gradient_of_this_input(small, trained, monkeypatch):
     real = loop.perturb
 
     def perturb(t, views, ids, mask, negatives):
-        words = t.encoder.words(ids).detach().requires_grad_()
+        words = t.scored.words(ids).detach().requires_grad_()
         keys = t.target(View(t.target.encoder.words(ids), mask)).detach()
         loss = loop.contrast(t.online(View(words, mask)), keys, negatives, t.config)
         expected.append(torch.autograd.grad(loss, words)[0])
@@ -267,9 +268,7 @@ def test_target_dropout_is_active_unless_switched_off(small, encoder, view, drop
 # 11
 def test_the_optimiser_is_adam_as_described_and_adamw_as_published(encoder):
     for preset, kind in (("as_described", torch.optim.Adam), ("as_published", torch.optim.AdamW)):
-        config = configure("quick", preset)
-        online = Branch(encoder, config)
-        assert type(make_optimizer(online, target_of(online, config), config)) is kind
+        assert type(Training(configure("quick", preset), encoder).optimizer) is kind
 
 
 # 12

@@ -4,8 +4,9 @@ import re
 from pathlib import Path
 
 from mocose_lib.cli import COMMANDS
-from mocose_lib.config import FIELDS, PRESETS, PROFILES
+from mocose_lib.config import FIELDS
 from mocose_lib.grids import GRIDS
+from mocose_lib.profiles import PRESETS, PROFILES
 from mocose_lib.show import scores_markdown
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,7 +27,7 @@ def test_every_command_profile_preset_and_option_in_the_readme_exists():
     for line in re.findall(r"^mocose .*$", TEXT, re.M):
         words = line.split("#")[0].split()
         assert words[1] in COMMANDS
-        for option, value in zip(words, words[1:] + [""]):
+        for option, value in zip(words, [*words[1:], ""], strict=True):
             assert option != "--profile" or value in PROFILES
             assert option != "--preset" or value in PRESETS
             if words[1] == "run" and option.startswith("--"):

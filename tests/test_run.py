@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from conftest import ROWS
 
-from mocose_lib import files, results, sts
+from mocose_lib import files, learner, results, sts
 from mocose_lib import run as runs
 from mocose_lib import train as loop
 from mocose_lib.config import Config, StudyError
@@ -123,7 +123,7 @@ def test_an_untrained_run_scores_the_encoder_as_it_comes(small):
 def test_an_interrupted_run_ends_with_the_same_numbers(small, monkeypatch, place):
     config = small()
     whole = json.loads(run(config, "whole", "cpu").read_text())
-    monkeypatch.setattr(loop, "SAVE_SECONDS", -1)
+    monkeypatch.setattr(learner, "SAVE_SECONDS", -1)
 
     def stop(*_, **__):
         raise KeyboardInterrupt
@@ -183,13 +183,13 @@ def test_a_grid_skips_what_is_done_and_reports_what_fails(small):
 GRID = """
 import json, sys
 import torch
-from mocose_lib import data, train
+from mocose_lib import data, learner
 from mocose_lib.config import Config
 from mocose_lib import run as runs
 
 torch.set_num_threads(1)
 data.ROWS_GENERATED = int(sys.argv[2])
-train.SAVE_SECONDS = 0.0
+learner.SAVE_SECONDS = 0.0
 configs = [Config.from_dict(c) for c in json.loads(sys.argv[1])]
 print("ready", flush=True)
 for config in configs:

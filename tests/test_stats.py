@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
+from mocose_lib.config import StudyError
 from mocose_lib.stats import (
     Interval,
     _ranks,
@@ -89,7 +90,7 @@ def test_interval_of_degenerate_values(method):
     ],
 )
 def test_interval_refuses(arguments, word):
-    with pytest.raises(ValueError, match=word):
+    with pytest.raises(StudyError, match=word):
         interval(**arguments)
 
 
@@ -165,7 +166,7 @@ def test_holm_agrees_with_statsmodels():
 
 
 def test_holm_refuses_what_is_no_probability():
-    with pytest.raises(ValueError, match="0 to 1"):
+    with pytest.raises(StudyError, match="0 to 1"):
         holm([0.1, 1.5])
 
 
@@ -177,7 +178,7 @@ def test_compare_pairs_by_seed():
     unpaired_half_width = 4.30 * np.std([70, 72, 74], ddof=1) / math.sqrt(3)
     assert x.high - x.low < unpaired_half_width  # what the seeds share has cancelled
     assert compare([70.0, 72.0, 74.0], [69.5, 71.0, 73.0]) == x
-    with pytest.raises(ValueError, match="cannot be paired"):
+    with pytest.raises(StudyError, match="cannot be paired"):
         compare([1, 2, 3], [1, 2])
 
 
@@ -235,7 +236,7 @@ def test_paired_bootstrap_covers_the_true_difference():
     ],
 )
 def test_paired_bootstrap_refuses(gold, scores, word):
-    with pytest.raises(ValueError, match=word):
+    with pytest.raises(StudyError, match=word):
         paired_bootstrap(gold, scores)
 
 

@@ -4,12 +4,13 @@ import pytest
 import torch
 from conftest import assert_same, same
 
-from mocose_lib import files
+from mocose_lib import files, learner
 from mocose_lib import train as loop
-from mocose_lib.config import AS_DESCRIBED, AS_PUBLISHED, Config, StudyError
+from mocose_lib.config import Config, StudyError
+from mocose_lib.learner import lr_factor
 from mocose_lib.methods.base import load_encoder, training_ids
-from mocose_lib.model import Branch, target_of
-from mocose_lib.train import Training, lr_factor, make_optimizer
+from mocose_lib.profiles import AS_DESCRIBED, AS_PUBLISHED
+from mocose_lib.train import Training
 
 
 class Killed(BaseException):
@@ -51,8 +52,8 @@ def test_warmup_and_freezing_by_hand():
 
 def test_encoder_and_heads_have_their_own_rates(encoder):
     config = Config(lr=1e-5, head_lr=1e-3)
-    online = Branch(encoder, config)
-    body, heads = make_optimizer(online, target_of(online, config), config).param_groups
+    t = Training(config, encoder)
+    online, (body, heads) = t.online, t.optimizer.param_groups
     assert body["lr"] == 1e-5 and heads["lr"] == 1e-3
     own = {id(p) for p in body["params"]}
     assert own == {id(p) for p in encoder.model.parameters()}
@@ -63,8 +64,8 @@ def test_encoder_and_heads_have_their_own_rates(encoder):
 def test_a_frozen_encoder_does_not_move_and_heads_do(small, go):
     t = go(small(freeze_steps=6, selection="last"))
     before = load_encoder(t.config, "cpu")
-    assert same(before.model.state_dict(), t.encoder.model.state_dict())
-    assert not torch.equal(before.pooler.weight, t.encoder.pooler.weight)
+    assert same(before.model.state_dict(), t.scored.model.state_dict())
+    assert not torch.equal(before.pooler.weight, t.scored.pooler.weight)
 
 
 def test_gradients_are_clipped(small, go, monkeypatch):
@@ -102,16 +103,16 @@ def test_the_queue_holds_the_keys_of_the_last_steps(small, go):
 def test_the_checkpoint_that_is_left_is_the_chosen_one(small, go, monkeypatch, selection):
     scores = iter([10.0, 30.0, 20.0])
     seen = []
-    monkeypatch.setattr(loop.sts, f"{'test' if selection == 'test' else 'dev'}_score", lambda *a: next(scores))
-    real = loop.examine
+    monkeypatch.setattr(learner.sts, f"{'test' if selection == 'test' else 'dev'}_score", lambda *a: next(scores))
+    real = learner.examine
 
-    def examine(t, loss):
-        real(t, loss)
-        seen.append({k: v.clone() for k, v in t.encoder.state_dict().items()})
+    def examine(t):
+        real(t)
+        seen.append({k: v.clone() for k, v in t.scored.state_dict().items()})
 
-    monkeypatch.setattr(loop, "examine", examine)
+    monkeypatch.setattr(learner, "examine", examine)
     t = go(small(selection=selection))
-    assert same(t.encoder.state_dict(), seen[2 if selection == "last" else 1])
+    assert same(t.scored.state_dict(), seen[2 if selection == "last" else 1])
     assert [row["step"] for row in t.progress.history] == [2, 4, 6]
     if selection != "last":
         assert t.progress.best_step == 4 and t.progress.best_score == 30.0
@@ -120,14 +121,14 @@ def test_the_checkpoint_that_is_left_is_the_chosen_one(small, go, monkeypatch, s
 @pytest.mark.parametrize("same_seed", [True, False])
 def test_a_run_is_a_function_of_its_config(small, go, same_seed):
     a, b = go(small(seed=1)), go(small(seed=1 if same_seed else 2))
-    assert same(a.encoder.state_dict(), b.encoder.state_dict()) == same_seed
+    assert same(a.scored.state_dict(), b.scored.state_dict()) == same_seed
     assert (a.progress.history == b.progress.history) == same_seed
 
 
 def test_evaluation_does_not_change_training(small, go):
     """The same weights at the end, however often one looks."""
     often, once = go(small(eval_every=1, selection="last")), go(small(eval_every=6, selection="last"))
-    assert same(often.encoder.state_dict(), once.encoder.state_dict())
+    assert same(often.scored.state_dict(), once.scored.state_dict())
 
 
 VARIANTS = {
@@ -173,7 +174,7 @@ def test_a_run_killed_at_every_step_ends_like_the_unbroken_one(small, go, monkey
     """Killed once in each of its steps, each time gone on from the checkpoint of the step before."""
     config = small(**VARIANTS[variant])
     unbroken = go(config)
-    monkeypatch.setattr(loop, "SAVE_SECONDS", -1)
+    monkeypatch.setattr(learner, "SAVE_SECONDS", -1)
     checkpoint = tmp_path / "run.pt"
     for _ in range(config.steps - 1):  # a step is done and saved, in the next one it is killed
         with monkeypatch.context() as once:
@@ -191,11 +192,11 @@ def test_steps_after_the_last_checkpoint_are_done_again(small, go, monkeypatch, 
     """A checkpoint of step 3 is all that is left of a run killed at a later step."""
     config = small(**VARIANTS[variant])
     unbroken = go(config)
-    monkeypatch.setattr(loop, "SAVE_SECONDS", -1)
+    monkeypatch.setattr(learner, "SAVE_SECONDS", -1)
     with monkeypatch.context() as once:
         saves = iter(range(1, 1_000))
         real = files.write_atomically
-        once.setattr(loop, "write_atomically", lambda *a: real(*a) if next(saves) == 3 else None)
+        once.setattr(learner, "write_atomically", lambda *a: real(*a) if next(saves) == 3 else None)
         kill_at(once, "step", step)
         with pytest.raises(Killed):
             go(config, tmp_path / "run.pt")
@@ -203,7 +204,7 @@ def test_steps_after_the_last_checkpoint_are_done_again(small, go, monkeypatch, 
 
 
 def test_a_checkpoint_of_another_config_is_refused(small, go, monkeypatch, tmp_path):
-    monkeypatch.setattr(loop, "SAVE_SECONDS", -1)
+    monkeypatch.setattr(learner, "SAVE_SECONDS", -1)
     go(small(), tmp_path / "run.pt")
     with pytest.raises(StudyError, match="another Config"):
         go(small(seed=1), tmp_path / "run.pt")

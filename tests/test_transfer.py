@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
-from mocose_lib import data, logistic, transfer, world
+from mocose_lib import data, logistic, sources, transfer, world
 from mocose_lib.config import StudyError
 from mocose_lib.encoder import MINILM, Encoder
 
@@ -288,7 +288,7 @@ def test_truncated_and_damaged_files_are_refused(real):
     with pytest.raises(StudyError, match=r"CR\.tsv has an empty cell: a row was cut off"):
         data.transfer_task("CR")
     (real / "SHA256SUMS").write_text("0" * 64 + "  transfer/MRPC.tsv\n")
-    data.checksums.cache_clear()
+    sources.checksums.cache_clear()
     with pytest.raises(StudyError, match="is damaged"):
         data.transfer_task("MRPC")
 

@@ -1,6 +1,5 @@
 """What every system gives back, and the steps that trained ones share."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,15 +8,12 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from tqdm.auto import tqdm
 
-from .. import sts, train
+from .. import sts
 from ..config import Config, StudyError
-from ..data import batches, checked, corpus_files, folder, load_corpus, tokenized
+from ..data import checked, corpus_files, folder, load_corpus, tokenized
 from ..encoder import Encoder
-from ..files import write_atomically
-from ..geometry import Probe
-from ..train import Progress
+from ..learner import Learner, Progress, optimise
 
 
 @dataclass
@@ -118,50 +114,6 @@ class System(nn.Module):
         return self.encoder.pooling
 
 
-class Learner:
-    """A system in training: all that a step reads or changes, so that a checkpoint is complete."""
-
-    def __init__(self, config: Config, system: System):
-        torch.manual_seed(config.seed)
-        self.config = config
-        self.online = self.encoder = system.train()  # the names `train.optimise` and `examine` use
-        self.generator = torch.Generator().manual_seed(config.seed)
-        pretrained = [m.model for m in system.modules() if isinstance(m, Encoder)]
-        groups = [[p for m in pretrained for p in m.parameters()]]
-        own = {id(p) for p in groups[0]}
-        groups.append([p for p in system.parameters() if id(p) not in own])
-        kind = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[config.optimizer]
-        rates = (config.lr, config.head_lr)
-        self.optimizer = kind(
-            [{"params": group, "lr": lr} for group, lr in zip(groups, rates, strict=True)],
-            weight_decay=config.weight_decay, fused=True)  # fmt: skip
-        self.schedule = torch.optim.lr_scheduler.LambdaLR(
-            self.optimizer, [lambda step, i=i: train.lr_factor(step, i, config) for i in range(2)]
-        )
-        self.best: dict | None = None
-        self.progress = Progress()
-        self.probe = Probe(system.encoder, config.benchmark)
-        self.probe.encoder = system  # look at what is measured, its head included
-
-    def state(self) -> dict:
-        parts = ("online", "optimizer", "schedule")
-        return {name: getattr(self, name).state_dict() for name in parts} | {
-            "config": self.config.to_json(), "best": self.best, "progress": self.progress,
-            "generator": self.generator.get_state(), "cpu_rng": torch.get_rng_state(),
-            "cuda_rng": torch.cuda.get_rng_state_all(),
-        }  # fmt: skip
-
-    def load(self, state: dict) -> None:
-        if state["config"] != self.config.to_json():
-            raise StudyError("the checkpoint belongs to another Config; delete it to start anew.")
-        for name in ("online", "optimizer", "schedule"):
-            getattr(self, name).load_state_dict(state[name])
-        self.best, self.progress = state["best"], state["progress"]
-        self.generator.set_state(state["generator"].cpu())
-        torch.set_rng_state(state["cpu_rng"].cpu())
-        torch.cuda.set_rng_state_all([s.cpu() for s in state["cuda_rng"]])
-
-
 def train_system(
     config: Config,
     system: System,
@@ -175,27 +127,13 @@ def train_system(
     `loss_of(rows, generator)` is the loss of one batch of training examples; `lengths` has a
     number for each, which `batches` keeps equal within a batch. Resumable, to the same numbers.
     """
-    t = Learner(config, system)
-    device = system.encoder.device
-    if checkpoint and checkpoint.exists():
-        t.load(torch.load(checkpoint, map_location=device, weights_only=False))
-    autocast = torch.autocast(device.type, torch.bfloat16, enabled=config.precision == "bf16")
-    started = saved = time.monotonic()
-    before = t.progress.seconds
-    rows = batches(lengths, config, start=t.progress.step)
-    steps = range(t.progress.step + 1, config.steps + 1)
-    for step in tqdm(steps, desc=config.method, initial=t.progress.step, total=config.steps,
-                     disable=not bar, mininterval=1):  # fmt: skip
+    torch.manual_seed(config.seed)
+    pretrained = [p for m in system.modules() if isinstance(m, Encoder) for p in m.model.parameters()]
+    t = Learner(config, system.train(), system, pretrained)
+    half = config.precision == "bf16"
+    autocast = torch.autocast(system.encoder.device.type, torch.bfloat16, enabled=half)
+    for _, rows in t.steps(lengths, checkpoint, bar):
         with autocast:
-            loss = loss_of(next(rows), t.generator)
-        train.optimise(t, loss)
-        t.progress.step = step
-        t.progress.seconds = before + time.monotonic() - started
-        if step % config.eval_every == 0 or step == config.steps:
-            train.examine(t, loss.item())
-        if checkpoint and time.monotonic() - saved > train.SAVE_SECONDS:
-            write_atomically(checkpoint, lambda path: torch.save(t.state(), path))
-            saved = time.monotonic()
-    if t.best is not None:
-        system.load_state_dict(t.best)
+            loss = loss_of(rows, t.generator)
+        optimise(t, loss)
     return t.progress

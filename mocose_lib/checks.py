@@ -1,0 +1,96 @@
+"""What a Config may hold: types, ranges, and values that contradict each other."""
+
+from typing import Literal, get_args, get_origin
+
+ANY = float("inf")
+TINY = 1e-12  # the open end of an interval
+RANGES = (
+    ("encoder_layers", 1, ANY), ("corpus_size", 2, ANY), ("seed", 0, ANY), ("steps", 1, ANY),
+    ("batch_size", 2, ANY), ("max_length", 4, ANY), ("lr", 0, 1), ("head_lr", 0, 1),
+    ("weight_decay", 0, 1), ("warmup_steps", 0, ANY), ("freeze_steps", 0, ANY),
+    ("max_grad_norm", TINY, ANY), ("dropout", 0, 1 - TINY), ("head_dropout", 0, 1 - TINY),
+    ("projection_layers", 0, 3), ("predictor_layers", 0, 3), ("predictor_dim", 1, ANY),
+    ("temperature", TINY, ANY), ("queue_size", 0, ANY), ("queue_init", 0, ANY),
+    ("ema_decay", 0, 1), ("ema_decay_end", 0, 1), ("ema_horizon", 1, ANY),
+    ("fgsm_epsilon", 0, ANY), ("token_cutoff", 0, 1 - TINY), ("feature_cutoff", 0, 1 - TINY),
+    ("eval_every", 1, ANY), ("eval_max_length", 4, ANY),
+    ("kept_dimensions", 1, ANY), ("sif", 0, ANY), ("crop", 0, 1 - TINY),
+    ("word_deletion", 0, 1 - TINY), ("mlm_weight", 0, ANY), ("dropout_low", 0, 1 - TINY),
+    ("dropout_high", 0, 1 - TINY), ("hard_negative_weight", 0, ANY), ("ct_negatives", 1, ANY),
+    ("flow_steps", 1, ANY), ("flow_width", 1, ANY), ("span_min", 1, ANY),
+    ("span_anchors", 1, ANY), ("span_positives", 1, ANY), ("span_mlm_weight", 0, ANY),
+)  # fmt: skip
+POOLER_UNUSED = ("simcse", "s_simcse", "simcse_supervised", "ct", "flow", "is_bert", "declutr")
+
+
+def contradictions(c):
+    """Pairs of (is the Config `c` wrong, the sentence that says so)."""
+    yield c.queue_init > c.queue_size, (
+        f"queue_init = {c.queue_init} is larger than queue_size = {c.queue_size}; "
+        "at most the whole queue can be filled at the start."
+    )
+    yield c.queue_size == 0 and not c.batch_negatives, (
+        "queue_size = 0 leaves the loss without negatives; set batch_negatives = True."
+    )
+    for low, high in c.negatives_slice:
+        yield not 0 <= low < high <= c.queue_size, (
+            f"negatives_slice ({low}, {high}) does not fit a queue of {c.queue_size}; "
+            "it needs 0 <= low < high <= queue_size."
+        )
+    yield c.batch_size > c.corpus_size, (
+        f"batch_size = {c.batch_size} is larger than corpus_size = {c.corpus_size}."
+    )
+    yield c.predictor_dim is not None and c.projection_layers == 0, (
+        "predictor_dim needs a projection, since query and keys must have one width; "
+        "set projection_layers >= 1 or leave predictor_dim out."
+    )
+    yield not c.detach_keys and not c.shared_embeddings, (
+        "detach_keys = False changes nothing unless the embeddings are shared; "
+        "set shared_embeddings = True."
+    )
+    yield c.target_projection_trained and c.detach_keys, (
+        "target_projection_trained = True needs gradients in the target branch; "
+        "set detach_keys = False."
+    )
+    yield c.fgsm_epsilon > 0 and c.precision != "float32", (
+        f"fgsm_epsilon = {c.fgsm_epsilon} would be rounded away in bf16; "
+        "set precision = 'float32'."
+    )
+    yield c.same_mask and (c.positives != "same" or c.crop > 0 or c.word_deletion > 0), (
+        "same_mask needs two views of the same tokens; leave positives, crop and word_deletion out."
+    )
+    yield c.dropout_low > c.dropout_high, (
+        f"dropout_low = {c.dropout_low} is larger than dropout_high = {c.dropout_high}."
+    )
+    yield c.method == "ct" and c.batch_size % (c.ct_negatives + 1) > 0, (
+        f"batch_size = {c.batch_size} is no multiple of ct_negatives + 1 = {c.ct_negatives + 1}, "
+        "a sentence with its negatives."
+    )
+    yield c.method == "declutr" and c.span_min > c.max_length - 2, (
+        f"span_min = {c.span_min} leaves no span in max_length = {c.max_length}, "
+        "two of which are special tokens."
+    )
+    yield c.pooling == "cls_pooler" and c.method in POOLER_UNUSED, (
+        f"pooling = 'cls_pooler' would measure a layer that {c.method} does not train; "
+        "set pooling = 'cls'."
+    )
+
+
+def accepts(kind, value) -> bool:
+    """Whether `value` has the annotated type; an int is a fine float, a bool is no number."""
+    if get_origin(kind) is Literal:
+        return value in get_args(kind)
+    if kind is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if get_origin(kind) is tuple:
+        if not isinstance(value, tuple):
+            return False
+        inner = get_args(kind)
+        kinds = inner[:1] * len(value) if inner[-1] is ... else inner
+        return len(kinds) == len(value) and all(map(accepts, kinds, value))
+    if get_args(kind) and type(None) in get_args(kind):
+        inner = [k for k in get_args(kind) if k is not type(None)]
+        return value is None or any(accepts(k, value) for k in inner)
+    return isinstance(value, get_origin(kind) or kind)
