@@ -26,7 +26,7 @@ study: .venv/installed
 	  --quiet rules --config profile=$(PROFILE)
 
 test: .venv/installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --nbval-lax --nbval-current-env tests notebooks
 
 test-slow: .venv/installed
 	$(BIN)/python -m pytest -m slow

@@ -32,6 +32,7 @@ class Point:
     label: str
     fields: dict[str, Any]
     preset: str = "study"
+    paper: str | None = None  # its name in the paper's table; None: the label
 
 
 @dataclass(frozen=True)
@@ -126,9 +127,10 @@ _EMA_CLAIMS = (
 START = (
     Point("untrained [CLS]", {"method": "untrained", "pooling": "cls"}),
     Point("untrained mean", {"method": "untrained", "pooling": "mean"}),
-    Point("untrained first-last", {"method": "untrained", "pooling": "first_last"}),
-    Point("SimCSE", {"method": "simcse"}),
-    Point("MoCoSE", {}),
+    Point("untrained first-last", {"method": "untrained", "pooling": "first_last"},
+          paper="first_last, bert-base-uncased"),
+    Point("SimCSE", {"method": "simcse"}, paper="simcse, bert-base-uncased"),
+    Point("MoCoSE", {}, paper="mocose, bert-base-uncased"),
     Point("MoCoSE as described", {}, preset="as_described"),
     Point("MoCoSE as published", {}, preset="as_published"),
 )
@@ -146,7 +148,7 @@ GRIDS = MappingProxyType({
     ),
     "start": Grid(
         question="What does the encoder know before and after training?",
-        points=START, paper="mocose_table1", paper_by=("system",), notebook="00_start_here",
+        points=START, paper="mocose_table1", paper_by=("system", "encoder"), notebook="00_start_here",
         claims=(
             Claim("start-gain", "MoCoSE Table 1",
                   "MoCoSE beats the untrained encoder's first-last average.",

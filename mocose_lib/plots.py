@@ -54,8 +54,9 @@ def beside_paper(
     Only differences within a panel can be compared: encoder and data differ between them.
     """
     style()
+    heights = (2.0, 1.2)
     figure, (top, bottom) = plt.subplots(
-        2, 1, figsize=(7.2, 5.2), sharex=True, height_ratios=[2, 1.2])  # fmt: skip
+        2, 1, figsize=(7.2, 5.6), sharex=True, height_ratios=heights)  # fmt: skip
     seeds_and_interval(top, runs, labels, metric)
     shown = {x: paper[label] for x, label in enumerate(labels) if label in paper}
     bottom.plot(list(shown), list(shown.values()), "D", color=PAPER, ms=6,
@@ -63,10 +64,20 @@ def beside_paper(
     for ax in (top, bottom):
         ax.set_ylabel("Spearman × 100\n(mean of seven tasks)")
         ax.legend(loc="best", frameon=True)
+    share_scale((top, bottom), heights)
     bottom.set_xlabel(xlabel)
     if len(labels) > 8:
-        bottom.tick_params(axis="x", rotation=25)
+        bottom.set_xticks(range(len(labels)), labels, rotation=25, ha="right")
     return figure
+
+
+def share_scale(axes: tuple[Axes, ...], heights: tuple[float, ...]) -> None:
+    """Widens the y ranges so that a point is as long in every panel."""
+    ranges = [ax.get_ylim() for ax in axes]
+    unit = max((high - low) / h for (low, high), h in zip(ranges, heights, strict=True))
+    for ax, (low, high), h in zip(axes, ranges, heights, strict=True):
+        middle = (low + high) / 2
+        ax.set_ylim(middle - unit * h / 2, middle + unit * h / 2)
 
 
 def curves(history: pd.DataFrame, y: str, ylabel: str) -> Figure:
@@ -75,7 +86,7 @@ def curves(history: pd.DataFrame, y: str, ylabel: str) -> Figure:
     figure, ax = plt.subplots(figsize=(7.2, 3.6))
     palette = sns.color_palette("viridis", history["label"].nunique())
     shared = {"data": history, "x": "step", "y": y, "hue": "label", "palette": palette, "ax": ax}
-    sns.lineplot(**shared, units="seed", estimator=None, lw=0.6, alpha=0.35, legend=False)
+    sns.lineplot(**shared, units="seed", estimator=None, lw=0.8, alpha=0.4, legend=False)
     sns.lineplot(**shared, errorbar=None, lw=2)
     ax.set(xlabel="training step", ylabel=ylabel)
     ax.legend(title="", loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
@@ -127,16 +138,17 @@ def scores(runs: pd.DataFrame, labels: list[str], metric: str, xlabel: str,
     return figure
 
 
-def align_uniform(runs: pd.DataFrame, labels: list[str], score: str, split: str) -> Figure:
-    """Every run at its (uniformity, alignment), lower left is better; size shows the score."""
+def align_uniform(runs: pd.DataFrame, labels: list[str], split: str) -> Figure:
+    """Every run at its (uniformity, alignment); lower left is better."""
     style()
     figure, ax = plt.subplots(figsize=(7.2, 4.2))
     shown = runs[runs["label"].isin(labels)]
+    order = [label for label in labels if (shown["label"] == label).any()]
     sns.scatterplot(shown, x=f"uniformity {split}", y=f"alignment {split}", hue="label",
-                    hue_order=labels, style="label", style_order=labels, size=score,
-                    sizes=(30, 160), palette="colorblind", ax=ax)  # fmt: skip
+                    hue_order=order, style="label", style_order=order, s=70, alpha=0.8,
+                    palette="colorblind", ax=ax)  # fmt: skip
     ax.set(xlabel="uniformity (lower is better)", ylabel="alignment (lower is better)")
-    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+    ax.legend(title="", loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
     return figure
 
 

@@ -17,7 +17,6 @@ from pathlib import Path
 import datasets
 import numpy as np
 import torch
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from torch.nn import functional as F
 from tqdm.auto import tqdm
 from transformers import BertConfig, BertForPreTraining, BertTokenizerFast
@@ -25,87 +24,11 @@ from transformers import BertConfig, BertForPreTraining, BertTokenizerFast
 from .config import StudyError
 from .data import CORPORA, corpus_files, load_corpus, sha256, tokenized
 from .files import STUDY, write_atomically
+from .masking import MASK, PAD, Batches, train_tokenizer
 from .profiles import PretrainConfig
 from .run import default_device
 
 log = logging.getLogger(__name__)
-SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-PAD, UNK, CLS, SEP, MASK = range(5)
-
-
-def train_tokenizer(sentences, vocab_size: int) -> BertTokenizerFast:
-    """A lower-casing WordPiece tokenizer learnt from `sentences` (an iterable of str)."""
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece()
-    tokenizer.train_from_iterator(
-        sentences,
-        trainers.WordPieceTrainer(vocab_size=vocab_size, special_tokens=SPECIAL, show_progress=False),
-    )
-    return BertTokenizerFast(tokenizer_object=tokenizer, do_lower_case=True)
-
-
-class Batches:
-    """Endless batches of token ids from documents, alternating between two fixed shapes.
-
-    Sentence pairs fill (tokens / 2n, 2n) arrays, half of them with a random second sentence;
-    single sentences fill (tokens / n, n) arrays, n = `config.sentence_length`.
-    Batch number i depends on (seed, i) alone, so that a resumed run sees the same data.
-    """
-
-    def __init__(self, config: PretrainConfig, documents: datasets.Dataset):
-        self.config = config
-        table = documents.data.table.combine_chunks()
-        ids = table.column("input_ids").chunk(0)
-        self.tokens = ids.values.to_numpy()
-        self.offsets = ids.offsets.to_numpy()
-        self.document = table.column("document").to_numpy()
-
-    def sentence(self, i: int, length: int) -> np.ndarray:
-        return self.tokens[self.offsets[i] : min(self.offsets[i + 1], self.offsets[i] + length)]
-
-    def batch(self, step: int) -> dict[str, np.ndarray]:
-        """input_ids and token_type_ids (n, length) int64, is_next (n,) int64, -1 where single."""
-        rng = np.random.default_rng([self.config.seed, step])
-        pairs = step % 2 == 0
-        length = self.config.sentence_length * (2 if pairs else 1)
-        n = self.config.tokens_per_batch // length
-        ids = np.full((n, length), PAD, np.int64)
-        types = np.zeros((n, length), np.int64)
-        is_next = np.full(n, -1)
-        for row, i in enumerate(rng.integers(0, len(self.document) - 1, n)):
-            first = self.sentence(i, self.config.sentence_length - 2)
-            text = [CLS, *first, SEP]
-            if pairs:
-                j = i + 1
-                is_next[row] = self.document[i] == self.document[j] and rng.random() < 0.5
-                if not is_next[row]:
-                    j = rng.integers(0, len(self.document))
-                second = self.sentence(j, length - len(text) - 1)
-                types[row, len(text) : len(text) + len(second) + 1] = 1
-                text += [*second, SEP]
-            ids[row, : len(text)] = text
-        return {"input_ids": ids, "token_type_ids": types, "is_next": is_next, **self.mask(ids, rng)}
-
-    def mask(self, ids: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        """Replaces 15 % of the ordinary tokens in place; returns where (flat) and what they were.
-
-        `positions` has the same length in every batch of a shape (padded with -100 targets):
-        on CPU a new shape costs more than a few wasted rows.
-        """
-        original = ids.reshape(-1).copy()
-        ordinary = np.flatnonzero(original > MASK)
-        chosen = rng.permutation(ordinary)[: int(self.config.masked * len(ordinary))]
-        kind = rng.random(len(chosen))
-        flat = ids.reshape(-1)
-        flat[chosen[kind < 0.8]] = MASK
-        random_ones = chosen[(kind >= 0.8) & (kind < 0.9)]
-        flat[random_ones] = rng.integers(MASK + 1, self.config.vocab_size, len(random_ones))
-        size = int(self.config.masked * ids.size)
-        positions, targets = np.zeros(size, np.int64), np.full(size, -100)
-        positions[: len(chosen)], targets[: len(chosen)] = chosen, original[chosen]
-        return {"positions": positions, "targets": targets, "original": original.reshape(ids.shape)}
 
 
 def losses(model: BertForPreTraining, batch: dict[str, torch.Tensor], objectives) -> dict:
@@ -150,6 +73,65 @@ def learning_rate(step: int, config: PretrainConfig) -> float:
     return max(0.0, min(1.0, warm, left))
 
 
+class Pretraining:
+    """Model, optimiser, schedule and record of a pre-training: what its checkpoint holds."""
+
+    def __init__(self, config: PretrainConfig, device: str):
+        self.config = config
+        self.model = new_model(config).to(device).train()
+        self.optimizer = torch.optim.AdamW(
+            self.model.parameters(), lr=config.lr, betas=(0.9, 0.98),
+            weight_decay=config.weight_decay)  # fmt: skip
+        self.schedule = torch.optim.lr_scheduler.LambdaLR(
+            self.optimizer, lambda step: learning_rate(step, config)
+        )
+        self.record = {"step": 0, "tokens": 0, "seconds": 0.0, "curve": []}
+        self.window: dict[str, list[float]] = {}  # losses since the last point of the curve
+
+    def save(self, path: Path) -> None:
+        parts = {name: getattr(self, name).state_dict() for name in PARTS}
+        rest = {"config": asdict(self.config), "record": self.record}
+        write_atomically(path, lambda p: torch.save({**parts, **rest}, p))
+
+    def load(self, path: Path, device: str) -> None:
+        """Raises StudyError when the checkpoint is of another PretrainConfig."""
+        saved = torch.load(path, map_location=device, weights_only=False)
+        if saved["config"] != asdict(self.config):
+            raise StudyError(f"{path} belongs to other settings; delete it or use another folder.")
+        for name in PARTS:
+            getattr(self, name).load_state_dict(saved[name])
+        self.record = saved["record"]
+
+    def step(self, batch: dict[str, np.ndarray], device: str) -> None:
+        """One update; adds the losses to the window."""
+        tensors = {name: torch.from_numpy(part).to(device) for name, part in batch.items()}
+        torch.manual_seed(self.config.seed + self.record["step"])  # dropout: resumed as unbroken
+        with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=self.config.bf16):
+            found = losses(self.model, tensors, self.config.objectives)
+        self.optimizer.zero_grad()
+        sum(found.values()).backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+        self.schedule.step()
+        self.record["step"] += 1
+        self.record["tokens"] += int((batch["original"] > MASK).sum())
+        for name, value in found.items():
+            self.window.setdefault(name, []).append(value.item())
+
+    def note(self) -> None:
+        """A point of the loss curve: the mean of the window. FloatingPointError if not finite."""
+        step, tokens = self.record["step"], self.record["tokens"]
+        means = {name: round(float(np.mean(values)), 4) for name, values in self.window.items()}
+        self.window = {}
+        if not all(map(math.isfinite, means.values())):
+            raise FloatingPointError(f"the pre-training loss is {means} at step {step}")
+        self.record["curve"].append({"step": step, "tokens": tokens, **means})
+        log.info("step %d: %s", step, means)
+
+
+PARTS = ("model", "optimizer", "schedule")
+
+
 def pretrain(
     config: PretrainConfig,
     documents: datasets.Dataset,
@@ -162,57 +144,25 @@ def pretrain(
 
     `documents` has one sentence a row: `input_ids` (without special tokens) and `document`.
     Leaves an fp16 safetensors checkpoint that plain `transformers` loads, with the tokenizer,
-    and `pretraining.json`: the configuration, the loss curve, tokens seen, minutes, hardware.
+    and `pretraining.json`: the configuration, the loss curve, tokens seen, seconds, hardware.
     """
-    model = new_model(config).to(device).train()
-    optimizer = torch.optim.AdamW(
-        model.parameters(), lr=config.lr, betas=(0.9, 0.98), weight_decay=config.weight_decay
-    )
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda s: learning_rate(s, config))
-    state = {"step": 0, "tokens": 0, "seconds": 0.0, "curve": []}
+    t = Pretraining(config, device)
     checkpoint = folder / "state.pt"
     if checkpoint.exists():
-        saved = torch.load(checkpoint, map_location=device, weights_only=False)
-        if saved["config"] != asdict(config):
-            raise StudyError(f"{checkpoint} belongs to other settings; delete it or use another folder.")
-        model.load_state_dict(saved["model"])
-        optimizer.load_state_dict(saved["optimizer"])
-        schedule.load_state_dict(saved["schedule"])
-        state = saved["state"]
-    batches = Batches(config, documents)
-    started, window = time.perf_counter() - state["seconds"], {}
-    bar = tqdm(total=config.steps, initial=state["step"], desc=f"pretrain {config.name}", mininterval=10)
-    while state["step"] < config.steps:
-        batch = {k: torch.from_numpy(v).to(device) for k, v in batches.batch(state["step"]).items()}
-        torch.manual_seed(config.seed + state["step"])
-        with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=config.bf16):
-            found = losses(model, batch, config.objectives)
-        optimizer.zero_grad()
-        sum(found.values()).backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        schedule.step()
-        state["step"] += 1
-        state["tokens"] += int((batch["original"] > MASK).sum())
-        state["seconds"] = time.perf_counter() - started
-        for name, value in found.items():
-            window.setdefault(name, []).append(value.item())
-        bar.update()
-        if state["step"] % save_every == 0 or state["step"] == config.steps:
-            means = {name: round(float(np.mean(values)), 4) for name, values in window.items()}
-            state["curve"].append({"step": state["step"], "tokens": state["tokens"], **means})
-            window = {}
-            if not all(math.isfinite(v) for v in means.values()):
-                raise FloatingPointError(f"the pre-training loss is {means} at step {state['step']}")
-            log.info("step %d: %s", state["step"], means)
-            write_atomically(checkpoint, lambda path: torch.save({
-                "config": asdict(config), "model": model.state_dict(), "state": state,
-                "optimizer": optimizer.state_dict(), "schedule": schedule.state_dict()}, path))
-    bar.close()
-    model.half().save_pretrained(folder)
+        t.load(checkpoint, device)
+    batches, first = Batches(config, documents), t.record["step"]
+    started = time.perf_counter() - t.record["seconds"]
+    for i in tqdm(range(first, config.steps), desc=f"pretrain {config.name}", initial=first,
+                  total=config.steps, mininterval=10):  # fmt: skip
+        t.step(batches.batch(i), device)
+        if t.record["step"] % save_every == 0 or t.record["step"] == config.steps:
+            t.record["seconds"] = round(time.perf_counter() - started, 1)
+            t.note()
+            t.save(checkpoint)
+    t.model.half().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    record = {"config": asdict(config), "hardware": hardware(device), **state}
-    write_atomically(folder / "pretraining.json", lambda p: p.write_text(json.dumps(record, indent=1)))
+    text = json.dumps({"config": asdict(config), "hardware": hardware(device), **t.record}, indent=1)
+    write_atomically(folder / "pretraining.json", lambda p: p.write_text(text + "\n"))
     return folder
 
 
@@ -224,7 +174,9 @@ def hardware(device: str) -> str:
 def make_encoder(config: PretrainConfig, folder: Path | None = None) -> Path:
     """Tokenizer, training and model card: `mocose pretrain`. Returns the encoder's folder.
 
-    Raises StudyError when the corpus is missing. Interrupted, it goes on from `state.pt`.
+    Raises StudyError when the corpus is missing. Interrupted, it goes on from `state.pt`. Two
+    trainings of a vocabulary may break ties differently: to repeat an encoder to the letter,
+    put its tokenizer files into the folder first.
     """
     folder = folder or STUDY / "data" / "encoders" / config.name
     if (folder / "model.safetensors").exists():

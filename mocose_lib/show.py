@@ -6,6 +6,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from .claims import verdicts
+from .config import StudyError
 from .grids import Grid, paper_table
 from .results import history, read_run, summary, table_of
 
@@ -17,13 +18,27 @@ def source(*objects) -> Markdown:
     return Markdown("\n".join(f"```python\n{inspect.getsource(o)}```" for o in objects))
 
 
+def finished(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
+    """The runs of a grid that exist, labelled. Raises StudyError when there are none."""
+    runs = table_of(grid, profile, seeds)
+    if runs.empty:
+        raise StudyError(
+            f"profile {profile!r} has no runs of this section yet; make them with mode = 'run', "
+            f"or with `make study PROFILE={profile}`."
+        )
+    return runs
+
+
 def paper_values(grid: Grid, metric: str = "avg") -> dict[str, float]:
     """The paper's number of every point it has, by the point's label."""
     if grid.paper is None:
         return {}
     table = paper_table(grid.paper)
     table = table[table["metric"] == metric]
-    return dict(zip(table[list(grid.paper_by)].agg(", ".join, axis=1), table["value"], strict=True))
+    keys = table[list(grid.paper_by)].agg(", ".join, axis=1)
+    values = dict(zip(keys, table["value"], strict=True))
+    named = {point.label: point.paper or point.label for point in grid.points}
+    return {label: values[name] for label, name in named.items() if name in values}
 
 
 def beside_paper(grid: Grid, runs: pd.DataFrame, metric: str = METRIC) -> pd.DataFrame:

@@ -32,7 +32,7 @@ from transformers import BertConfig, BertModel, BertTokenizerFast, RobertaConfig
 from mocose_lib import data, sts, world
 from mocose_lib.config import Config
 from mocose_lib.encoder import Encoder
-from mocose_lib.pretrain import SPECIAL
+from mocose_lib.masking import SPECIAL
 
 torch.set_num_threads(1)
 TINY = dict(

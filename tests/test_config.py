@@ -61,7 +61,11 @@ def variations(name):
                 continue
 
 
-@pytest.mark.parametrize("name", FIELDS)
+# a field with one possible value so far waits for others
+VARIABLE = [n for n, f in FIELDS.items() if get_origin(f.type) is not Literal or len(get_args(f.type)) > 1]
+
+
+@pytest.mark.parametrize("name", VARIABLE)
 def test_configs_that_differ_in_one_field_have_different_names(name):
     base, other = next(variations(name))
     assert other.identity() != base.identity() and other.to_json() != base.to_json()

@@ -1,0 +1,156 @@
+"""Pre-training: what is masked, what is resumed, and that plain transformers loads the result."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
+
+from mocose_lib import pretrain as p
+from mocose_lib import world
+from mocose_lib.config import StudyError
+from mocose_lib.data import load_corpus, tokenized
+from mocose_lib.encoder import Encoder
+from mocose_lib.masking import CLS, MASK, PAD, SEP, Batches, train_tokenizer
+from mocose_lib.profiles import PretrainConfig
+
+SMALL = PretrainConfig(
+    name="small", layers=1, hidden_size=16, attention_heads=2, vocab_size=400, max_positions=40,
+    sentence_length=16, tokens_per_batch=512, steps=6, warmup_steps=2, bf16=False, corpus_size=300,
+)  # fmt: skip
+
+
+@pytest.fixture
+def text(study):
+    """300 generated sentences in documents of ten."""
+    lines = world.sentences(300)
+    parts = ["\n".join(lines[i : i + 10]) for i in range(0, 300, 10)]
+    path = study / "text.txt"
+    path.write_text("\n\n".join(parts))
+    return path
+
+
+@pytest.fixture
+def words(text):
+    return train_tokenizer(text.read_text().split("\n"), SMALL.vocab_size)
+
+
+@pytest.fixture
+def documents(text, words):
+    return tokenized(load_corpus(str(text), 300), words, None)
+
+
+def test_a_batch_is_a_function_of_seed_and_number(documents):
+    one, same, other = (Batches(c, documents).batch(4) for c in (SMALL, SMALL, replace(SMALL, seed=1)))
+    assert all(np.array_equal(one[k], same[k]) for k in one)
+    assert not np.array_equal(one["input_ids"], other["input_ids"])
+
+
+@pytest.mark.parametrize("number, length", [(0, 32), (1, 16)])
+def test_batches_alternate_between_pairs_and_single_sentences(documents, number, length):
+    batch = Batches(SMALL, documents).batch(number)
+    assert batch["input_ids"].shape == (512 // length, length)
+    original = batch["original"]
+    assert (original[:, 0] == CLS).all()
+    assert ((original == SEP).sum(1) == (2 if number == 0 else 1)).all()
+    assert (set(batch["is_next"]) <= {0, 1}) if number == 0 else (batch["is_next"] == -1).all()
+
+
+def test_a_next_sentence_is_the_next_one_of_its_document(documents):
+    batches = Batches(SMALL, documents)
+    follows = {tuple(batches.sentence(i, 14)): tuple(batches.sentence(i + 1, 40)) for i in range(299)}
+    batch = batches.batch(0)
+    for row, is_next in zip(batch["original"], batch["is_next"], strict=True):
+        row = row[row != PAD].tolist()
+        cut = row.index(SEP)
+        first, second = tuple(row[1:cut]), tuple(row[cut + 1 : -1])
+        assert not is_next or follows[first][: len(second)] == second
+
+
+def test_fifteen_percent_are_masked_and_known(documents):
+    batch = Batches(replace(SMALL, tokens_per_batch=32_000), documents).batch(1)
+    flat, original = batch["input_ids"].reshape(-1), batch["original"].reshape(-1)
+    known = batch["targets"] >= 0
+    at = batch["positions"][known]
+    assert len(set(at)) == len(at) and (original[at] > MASK).all()
+    assert np.array_equal(original[at], batch["targets"][known])
+    assert known.sum() / (original > MASK).sum() == pytest.approx(0.15, abs=0.001)
+    assert (flat[at] == MASK).mean() == pytest.approx(0.8, abs=0.03)
+    assert (flat[at] == original[at]).mean() == pytest.approx(0.1, abs=0.03)
+    elsewhere = np.setdiff1d(np.arange(len(flat)), at)
+    assert np.array_equal(flat[elsewhere], original[elsewhere])
+
+
+def test_the_losses_are_their_formulas_in_loops(documents):
+    model = p.new_model(SMALL).eval()
+    batch = {k: torch.from_numpy(v) for k, v in Batches(SMALL, documents).batch(0).items()}
+    found = p.losses(model, batch, ("next_sentence", "bag_of_words"))
+    whole = model(
+        batch["input_ids"], attention_mask=(batch["input_ids"] != PAD).long(),
+        token_type_ids=batch["token_type_ids"],
+    )  # fmt: skip
+    logs = whole.prediction_logits.log_softmax(-1)
+    masked = [
+        -logs.flatten(0, 1)[at, word]
+        for at, word in zip(batch["positions"], batch["targets"], strict=True) if word >= 0
+    ]  # fmt: skip
+    assert found["masked"].item() == pytest.approx(sum(masked).item() / len(masked), rel=1e-4)
+    answer = 1 - batch["is_next"]  # BERT's head: class 0 is "follows"
+    expected = F.cross_entropy(whole.seq_relationship_logits, answer).item()
+    assert found["next_sentence"].item() == pytest.approx(expected, rel=1e-4)
+    bag = [
+        -logs[row, 0, word]
+        for row, line in enumerate(batch["original"]) for word in line if word > MASK
+    ]  # fmt: skip
+    assert found["bag_of_words"].item() == pytest.approx(sum(bag).item() / len(bag), rel=1e-4)
+
+
+def test_the_learning_rate_by_hand():
+    config = replace(SMALL, steps=10, warmup_steps=4)
+    assert [p.learning_rate(s, config) for s in (0, 2, 4, 7, 10)] == [0.0, 0.5, 1.0, 0.5, 0.0]
+
+
+def test_an_interrupted_training_ends_as_an_unbroken_one(documents, words, study, monkeypatch):
+    p.pretrain(SMALL, documents, words, study / "whole", save_every=2)
+    real = p.Pretraining.step
+
+    def stopping(self, *arguments):
+        if self.record["step"] == 3:
+            raise KeyboardInterrupt
+        real(self, *arguments)
+
+    with monkeypatch.context() as once:
+        once.setattr(p.Pretraining, "step", stopping)
+        with pytest.raises(KeyboardInterrupt):
+            p.pretrain(SMALL, documents, words, study / "broken", save_every=2)
+    p.pretrain(SMALL, documents, words, study / "broken", save_every=2)
+    curves = [json.loads((study / n / "pretraining.json").read_text())["curve"] for n in ("whole", "broken")]
+    assert curves[0] == curves[1] and len(curves[0]) == 3
+    weights = [(study / n / "model.safetensors").read_bytes() for n in ("whole", "broken")]
+    assert weights[0] == weights[1]
+
+
+def test_a_checkpoint_of_other_settings_is_refused(documents, words, study):
+    p.pretrain(SMALL, documents, words, study / "one")
+    with pytest.raises(StudyError, match="belongs to other settings"):
+        p.pretrain(replace(SMALL, lr=0.1), documents, words, study / "one")
+
+
+def test_make_encoder_leaves_what_plain_transformers_loads(text, study):
+    config = replace(SMALL, corpus=str(text), steps=2)
+    folder = p.make_encoder(config, study / "encoder")
+    assert not (folder / "state.pt").exists()
+    assert AutoModel.from_pretrained(folder).config.hidden_size == 16
+    assert AutoModelForMaskedLM.from_pretrained(folder).config.vocab_size == 400
+    sentence = world.sentences(1)[0]
+    ids = AutoTokenizer.from_pretrained(folder)(sentence)["input_ids"]
+    assert ids[0] == CLS and ids[-1] == SEP and len(ids) > 4
+    assert Encoder.load(str(folder)).encode([sentence]).shape == (1, 16)
+    card = (folder / "README.md").read_text()
+    tokens = json.loads((folder / "pretraining.json").read_text())["tokens"]
+    assert f"{tokens:,}" in card and "mocose pretrain" in card
+    with pytest.raises(StudyError, match="there is an encoder in"):
+        p.make_encoder(config, folder)
