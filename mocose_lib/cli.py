@@ -20,7 +20,7 @@ class Options:
     """Where and how a command runs; nothing here can change a result."""
 
     profile: str = "quick"
-    """One of quick, tiny, mini, base, large, roberta-base."""
+    """One of smoke, quick, tiny, mini, base, large, roberta-base."""
     data: str | None = None
     """Folder with the real data; MOCOSE_DATA does the same."""
     workers: int | None = None
@@ -52,7 +52,8 @@ def run_command(arguments: list[str]) -> None:
     prepare([config])
     path = run(config, choice.profile, bar=True)
     metrics = read_run(path)["metrics"]
-    say("\n".join(f"{name:24} {metrics[name]:6.2f}" for name in metrics if not name.endswith("mean")))
+    shown = {k: "undefined" if v is None else f"{v:.2f}" for k, v in metrics.items()}
+    say("\n".join(f"{k:24} {v:>9}" for k, v in shown.items() if not k.endswith("mean")))
     say(f"{path}")
 
 

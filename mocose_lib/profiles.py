@@ -42,6 +42,7 @@ _HUB = dict(
     eval_every=100, lr=3e-5, head_lr=3e-5,
 )  # fmt: skip
 PROFILES = MappingProxyType({
+    "smoke": MappingProxyType(dict(_SMALL, corpus_size=2_000, steps=4, eval_every=2)),  # tests
     "quick": MappingProxyType(dict(_SMALL, steps=150, freeze_steps=50, eval_every=50)),
     "tiny": MappingProxyType(dict(_SMALL, **_REAL, steps=400, freeze_steps=150, eval_every=50)),
     "mini": MappingProxyType(dict(

@@ -30,7 +30,7 @@ def mocose(monkeypatch, capsys):
 @pytest.mark.parametrize(
     "arguments, told",
     [
-        (["run", "--profile", "tinny"], "there is no profile 'tinny'; choose one of quick, tiny"),
+        (["run", "--profile", "tinny"], "there is no profile 'tinny'; choose one of smoke, quick, tiny"),
         (["run", "--preset", "paper"], "there is no preset 'paper'"),
         (["run", "--batch-size", 1], "batch_size = 1 is out of range"),
         (["run", "--queue-init", 600], "queue_init = 600 is larger than queue_size = 512"),

@@ -1,0 +1,128 @@
+"""Tables, figures and the README's block, from run files made up on the spot."""
+
+import json
+from dataclasses import asdict
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+
+from mocose_lib import plots, results, show
+from mocose_lib.config import StudyError
+from mocose_lib.grids import GRIDS, Grid, Point
+from mocose_lib.run import run_file
+
+ROOT = Path(__file__).resolve().parents[1]
+GRID = Grid(
+    question="?", paper="mocose_table3", paper_by=("ema_decay",),
+    points=(Point("0.5", {"ema_decay": 0.5}), Point("0.85", {"ema_decay": 0.85}), Point("0.7", {"ema_decay": 0.7})),
+)  # fmt: skip
+SCORES = {0.5: [60.0, 61.0, 62.0], 0.85: [63.0, 64.0, 65.0], 0.7: [50.0, 50.0, 50.0]}
+
+
+@pytest.fixture
+def runs(study):
+    """Run files of three points and three seeds, beside the papers' tables."""
+    (study / "data").mkdir(exist_ok=True)
+    (study / "data" / "paper").symlink_to(ROOT / "data" / "paper")
+    for config in GRID.configs("tiny", range(3)):
+        score = SCORES[config.ema_decay][config.seed]
+        record = {
+            "id": run_file(config, "tiny").stem, "config": asdict(config), "seconds": 1.0,
+            "metrics": {"sts_avg": score, "STS12 test all": score - 10}, "spectrum": [1.0, 0.5],
+            "progress": {"best_step": 2, "history": [{"step": 2, "loss": 1.0, "score": score}]},
+        }  # fmt: skip
+        run_file(config, "tiny").parent.mkdir(parents=True, exist_ok=True)
+        run_file(config, "tiny").write_text(json.dumps(record))
+    return show.finished(GRID, "tiny", range(3))
+
+
+def test_ours_stands_beside_the_paper_centred_on_the_points_that_both_have(runs):
+    table = show.beside_paper(GRID, runs).set_index("point")
+    assert table.loc["0.5", ["mean", "n", "paper"]].tolist() == [61.0, 3, 75.76]
+    assert table["ours, centred"].tolist() == [-1.5, 1.5, -12.5]
+    assert table["paper, centred"].tolist()[:2] == pytest.approx([-0.365, 0.365], abs=0.006)
+    assert np.isnan(table.loc["0.7", "paper"])
+
+
+def test_the_interval_is_that_of_students_t(runs):
+    row = results.summary(runs, ["label"]).iloc[0]
+    assert row["high"] - row["mean"] == pytest.approx(4.302653 / 3**0.5)  # t(0.975, 2 d.f.), sd 1
+
+
+def test_markdown_has_a_row_a_point(runs):
+    lines = show.scores_markdown(GRID, "tiny").splitlines()
+    assert lines[0] == "| system | STS12 | avg | 95 % interval | n |"
+    assert lines[2] == "| 0.5 | 51.0 | **61.0** | 58.5 – 63.5 | 3 |"
+    assert len(lines) == 5
+
+
+def test_curves_carry_label_and_seed(runs):
+    curves = show.training_curves(GRID, "tiny", range(3))
+    assert len(curves) == 9 and set(curves["label"]) == {"0.5", "0.85", "0.7"}
+    assert curves.groupby("label")["score"].mean()["0.85"] == 64.0
+
+
+def test_spectra_are_gathered_by_label(runs):
+    assert show.spectra(GRID, "tiny", range(3))["0.5"] == [[1.0, 0.5]] * 3
+
+
+def test_without_runs_one_sentence_says_how_to_make_them(study):
+    with pytest.raises(StudyError, match="make study PROFILE=tiny"):
+        show.finished(GRID, "tiny")
+
+
+def test_a_missing_run_is_counted(runs):
+    with pytest.raises(StudyError, match="1 of 10 runs of profile 'tiny' are missing"):
+        results.load_runs("tiny", [*GRID.configs("tiny", range(3)), GRID.configs("tiny", [9])[0]])
+
+
+@pytest.mark.parametrize("damage", ["{", "[]", '{"config": {}}'])
+def test_a_damaged_run_file_is_named(runs, damage):
+    path = run_file(GRID.configs("tiny", [0])[0], "tiny")
+    path.write_text(damage)
+    with pytest.raises(StudyError, match=f"run file {path.name} is damaged"):
+        results.load_runs("tiny")
+
+
+def test_the_figure_has_every_seed_the_mean_and_the_papers_points(runs, study):
+    def draw():
+        return plots.beside_paper(runs, SCORES_LABELS, show.paper_values(GRID), "sts_avg", "decay")
+
+    figure = draw()
+    top, bottom = figure.axes
+    seeds = np.concatenate([line.get_ydata() for line in top.lines if line.get_marker() == "o"])
+    assert sorted(seeds) == sorted(chain(*SCORES.values()))
+    assert bottom.lines[0].get_ydata().tolist() == [75.76, 76.49]
+    heights = [ax.get_position().height for ax in (top, bottom)]
+    lengths = [np.ptp(ax.get_ylim()) for ax in (top, bottom)]
+    assert lengths[0] / 2.0 == pytest.approx(lengths[1] / 1.2) and heights[0] > heights[1]
+    table = show.beside_paper(GRID, runs)
+    path = plots.save(figure, table, "tiny", "x")
+    first = path.read_bytes()
+    assert plots.save(draw(), table, "tiny", "x").read_bytes() == first
+    pd.testing.assert_frame_equal(pd.read_csv(path.with_suffix(".csv"), dtype={"point": str}), table)
+    plt.close("all")
+
+
+SCORES_LABELS = [point.label for point in GRID.points]
+
+
+@pytest.mark.parametrize("name", GRIDS)
+@pytest.mark.parametrize("profile", ["quick", "tiny", "base"])
+def test_every_grid_makes_valid_configs_and_claims_name_its_points(name, profile):
+    grid = GRIDS[name]
+    configs = grid.configs(profile)
+    assert len(configs) == len(set(configs)) == len(grid.labels(profile))
+    for claim in grid.claims:
+        for point in claim.rule.points:
+            fits = [c for c in grid.configs(profile, [0]) if all(getattr(c, k) == v for k, v in point.items())]
+            assert len(fits) == 1, f"{claim.id}: {point} fits {len(fits)} points"
+
+
+def test_claims_have_ids_of_their_own():
+    ids = [claim.id for grid in GRIDS.values() for claim in grid.claims]
+    assert len(ids) == len(set(ids))
