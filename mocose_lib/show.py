@@ -11,6 +11,7 @@ from .grids import Grid, paper_table
 from .results import history, read_run, summary, table_of
 
 METRIC = "sts_avg"
+pd.set_option("display.max_colwidth", None)  # claims and reasons are sentences
 
 
 def source(*objects) -> Markdown:
