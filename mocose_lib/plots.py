@@ -133,7 +133,7 @@ def scores(runs: pd.DataFrame, labels: list[str], metric: str, xlabel: str,
     figure, ax = plt.subplots(figsize=(7.2, 3.6))
     seeds_and_interval(ax, runs, labels, metric)
     ax.set(xlabel=xlabel, ylabel=ylabel)
-    ax.tick_params(axis="x", rotation=15)
+    ax.set_xticks(range(len(labels)), labels, rotation=20, ha="right")
     ax.legend(loc="best", frameon=True)
     return figure
 
