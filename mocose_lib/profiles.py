@@ -43,7 +43,7 @@ _HUB = dict(
 )  # fmt: skip
 PROFILES = MappingProxyType({
     "smoke": MappingProxyType(dict(_SMALL, corpus_size=2_000, steps=4, eval_every=2)),  # tests
-    "quick": MappingProxyType(dict(_SMALL, steps=120, freeze_steps=40, eval_every=40)),
+    "quick": MappingProxyType(dict(_SMALL, steps=240, freeze_steps=120, eval_every=60)),
     "tiny": MappingProxyType(dict(_SMALL, **_REAL, steps=400, freeze_steps=150, eval_every=50)),
     "mini": MappingProxyType(dict(
         _SMALL, **_REAL, encoder="mini", steps=4_000, freeze_steps=500, eval_every=200)),
