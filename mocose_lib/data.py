@@ -1,7 +1,7 @@
 """Where sentences and gold scores come from: one table of sources, checksums, loaders.
 
-Real data is read from the folder MOCOSE_DATA names (`--data`), or, without one, from the hub at
-pinned revisions. The generated data needs neither. Texts and token ids live in Arrow files
+Real data is read from the folder MOCOSE_DATA names (`--data`), or, without one, from the hub, the
+STS sets at pinned revisions. The generated data needs neither. Texts and token ids live in Arrow files
 (`datasets`), memory-mapped, cached under data/cache by content.
 """
 
