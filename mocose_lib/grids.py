@@ -202,8 +202,3 @@ GRIDS = MappingProxyType({
         ),
     ),
 })  # fmt: skip
-
-
-def all_configs(profile: str, seeds=None) -> list[Config]:
-    """Every run of the study at one profile, sections in order."""
-    return [c for grid in GRIDS.values() for c in grid.configs(profile, seeds)]

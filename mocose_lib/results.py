@@ -67,11 +67,16 @@ def summary(runs: pd.DataFrame, by: list[str], metric: str = "sts_avg") -> pd.Da
     return pd.DataFrame(rows)
 
 
-def table_of(grid, profile: str, seeds=None) -> pd.DataFrame:
-    """The runs of a grid that exist, with their point's label in the column `label`."""
+def existing(grid, profile: str, seeds=None) -> list[tuple]:
+    """(config, label of its point) of every run of a grid that is done."""
     from .run import is_done
 
-    pairs = list(zip(grid.configs(profile, seeds), grid.labels(profile, seeds), strict=True))
-    there = [(config, label) for config, label in pairs if is_done(config, profile)]
+    pairs = zip(grid.configs(profile, seeds), grid.labels(profile, seeds), strict=True)
+    return [(config, label) for config, label in pairs if is_done(config, profile)]
+
+
+def table_of(grid, profile: str, seeds=None) -> pd.DataFrame:
+    """The runs of a grid that exist, with their point's label in the column `label`."""
+    there = existing(grid, profile, seeds)
     runs = load_runs(profile, [config for config, _ in there])
     return runs.assign(label=[label for _, label in there])

@@ -8,7 +8,7 @@ from IPython.display import Markdown
 from .claims import verdicts
 from .config import StudyError
 from .grids import Grid, paper_table
-from .results import history, read_run, summary, table_of
+from .results import existing, history, read_run, summary, table_of
 
 METRIC = "sts_avg"
 pd.set_option("display.max_colwidth", None)  # claims and reasons are sentences
@@ -62,15 +62,11 @@ def verdict_table(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame:
 
 def training_curves(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
     """step, loss and dev score of every run of the grid that exists, with label and seed."""
-    from .run import is_done, run_id
+    from .run import run_id
 
-    configs, labels = grid.configs(profile, seeds), grid.labels(profile, seeds)
-    about = pd.DataFrame(
-        [{"id": run_id(c), "label": label, "seed": c.seed}
-         for c, label in zip(configs, labels, strict=True) if is_done(c, profile)]
-    )  # fmt: skip
-    there = [c for c in configs if is_done(c, profile)]
-    return history(profile, there).merge(about, on="id")
+    there = existing(grid, profile, seeds)
+    about = pd.DataFrame([{"id": run_id(c), "label": label, "seed": c.seed} for c, label in there])
+    return history(profile, [config for config, _ in there]).merge(about, on="id")
 
 
 def scores_markdown(grid: Grid, profile: str) -> str:
@@ -89,12 +85,11 @@ def scores_markdown(grid: Grid, profile: str) -> str:
 
 def spectra(grid: Grid, profile: str, seeds=None) -> dict[str, list]:
     """Singular values of every run that exists, by label."""
-    from .run import is_done, run_file
+    from .run import run_file
 
     found: dict[str, list] = {}
-    for config, label in zip(grid.configs(profile, seeds), grid.labels(profile, seeds), strict=True):
-        if is_done(config, profile):
-            found.setdefault(label, []).append(read_run(run_file(config, profile))["spectrum"])
+    for config, label in existing(grid, profile, seeds):
+        found.setdefault(label, []).append(read_run(run_file(config, profile))["spectrum"])
     return found
 
 
