@@ -1,5 +1,6 @@
 # make study   the whole study at PROFILE (default: quick, offline, minutes)
 # make test    the tests
+# make report  the executed notebooks of PROFILE as a site: report/<profile>/index.html
 # Both set up .venv first; nothing else is needed but Python 3.11-3.13 and make.
 
 PROFILE ?= quick
@@ -18,7 +19,7 @@ ifneq ($(DATA),)
 export MOCOSE_DATA := $(abspath $(DATA))
 endif
 
-.PHONY: study test test-slow lab clean-quick
+.PHONY: study test test-slow report lab clean-quick
 
 study: .venv/installed
 	$(BIN)/snakemake --snakefile Snakefile --unlock --quiet all --config profile=$(PROFILE) 2>/dev/null || true
@@ -31,11 +32,14 @@ test: .venv/installed
 test-slow: .venv/installed
 	$(BIN)/python -m pytest -m slow
 
+report: .venv/installed
+	$(BIN)/mocose report --profile $(PROFILE)
+
 lab: .venv/installed
 	$(BIN)/jupyter lab notebooks
 
 clean-quick:
-	rm -rf data/runs/quick data/executed/quick figures/quick data/cache/done/quick
+	rm -rf data/runs/quick data/executed/quick figures/quick report/quick data/cache/done/quick
 
 .venv/installed: pyproject.toml requirements.lock
 	$(PYTHON) -c "import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))" \

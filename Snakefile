@@ -8,7 +8,7 @@ that it starts again: a marker stands for the runs of a section, and is dropped 
 from pathlib import Path
 
 from mocose_lib.config import choose
-from mocose_lib.grids import GRIDS
+from mocose_lib.sections import GRIDS
 from mocose_lib.profiles import PROFILES
 from mocose_lib.run import is_done
 

@@ -1,4 +1,4 @@
 """The MoCoSE study: the method in the foreground, well-kept libraries for the rest.
 
-Read `config` (every number), `grids` (every section and its claims) and `train` (the loop) first.
+Read `config` (every number), `sections` (what every section runs, and its claims) and `train` (the loop) first.
 """

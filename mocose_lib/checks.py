@@ -19,8 +19,12 @@ RANGES = (
     ("dropout_high", 0, 1 - TINY), ("hard_negative_weight", 0, ANY), ("ct_negatives", 1, ANY),
     ("flow_steps", 1, ANY), ("flow_width", 1, ANY), ("span_min", 1, ANY),
     ("span_anchors", 1, ANY), ("span_positives", 1, ANY), ("span_mlm_weight", 0, ANY),
+    ("augmentation_rate", TINY, 1),
 )  # fmt: skip
 POOLER_UNUSED = ("simcse", "s_simcse", "simcse_supervised", "ct", "flow", "is_bert", "declutr")
+VIEWS_DISTORTED = ("mocose", "moco")  # by position shuffle and cut-offs
+TEXT_AUGMENTED = ("mocose", "moco", "simcse")
+MODELS_NEEDED = {"synonym": 1, "insertion": 1, "paraphrase": 1, "back_translation": 2}
 
 
 def contradictions(c):
@@ -56,8 +60,32 @@ def contradictions(c):
         f"fgsm_epsilon = {c.fgsm_epsilon} would be rounded away in bf16; "
         "set precision = 'float32'."
     )
-    yield c.same_mask and (c.positives != "same" or c.crop > 0 or c.word_deletion > 0), (
-        "same_mask needs two views of the same tokens; leave positives, crop and word_deletion out."
+    distorted = c.position_shuffle or c.token_cutoff > 0 or c.feature_cutoff > 0
+    yield distorted and c.method not in VIEWS_DISTORTED, (
+        f"{c.method} has no position_shuffle, token_cutoff and feature_cutoff; leave them out, or "
+        f"set method to one of {VIEWS_DISTORTED}."
+    )
+    yield c.fgsm_epsilon > 0 and c.method != "mocose", (
+        f"{c.method} has no FGSM, which only mocose has; set fgsm_epsilon = 0 (presets may set it)."
+    )
+    rewritten = c.text_augmentation != "none"
+    yield rewritten and c.method not in TEXT_AUGMENTED, (
+        f"{c.method} has no text_augmentation; set it to 'none', or method to one of "
+        f"{TEXT_AUGMENTED}."
+    )
+    yield rewritten and c.fgsm_epsilon > 0, (
+        "fgsm_epsilon moves both views by one gradient, which needs the same tokens in both; "
+        f"set fgsm_epsilon = 0 beside text_augmentation = {c.text_augmentation!r}."
+    )
+    needed = MODELS_NEEDED.get(c.text_augmentation, 0)
+    yield len(c.augmentation_models) not in (0, needed), (
+        f"augmentation_models names {len(c.augmentation_models)}, but text_augmentation = "
+        f"{c.text_augmentation!r} needs {needed}."
+    )
+    other_tokens = c.positives != "same" or c.crop > 0 or c.word_deletion > 0 or rewritten
+    yield c.same_mask and other_tokens, (
+        "same_mask needs two views of the same tokens; leave positives, crop, word_deletion and "
+        "text_augmentation out."
     )
     yield c.dropout_low > c.dropout_high, (
         f"dropout_low = {c.dropout_low} is larger than dropout_high = {c.dropout_high}."
@@ -69,6 +97,15 @@ def contradictions(c):
     yield c.method == "declutr" and c.span_min > c.max_length - 2, (
         f"span_min = {c.span_min} leaves no span in max_length = {c.max_length}, "
         "two of which are special tokens."
+    )
+    reference = ("never", 0, "last", "adamw", "cosine", "float32")
+    asked = (c.mlp, c.freeze_steps, c.selection, c.optimizer, c.similarity, c.precision)
+    yield c.method == "simcse_reference" and asked != reference, (
+        "simcse_reference has one way only; set mlp = 'never', freeze_steps = 0, selection = "
+        "'last', optimizer = 'adamw', similarity = 'cosine' and precision = 'float32'."
+    )
+    yield c.method == "simcse_reference" and c.pooling not in ("cls", "mean"), (
+        f"simcse_reference has no pooling {c.pooling!r}; set pooling to 'cls' or 'mean'."
     )
     yield c.pooling == "cls_pooler" and c.method in POOLER_UNUSED, (
         f"pooling = 'cls_pooler' would measure a layer that {c.method} does not train; "

@@ -25,6 +25,7 @@ from .stats import Interval, holm, interval, sign_flip
 LEVEL = 0.95
 SEEDS_NEEDED = 5
 DECIDED = ("supported", "not supported")
+TASK_ENDINGS = (" test", " test all")  # of metrics that hang on which tasks a profile has
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,8 @@ def verdicts(
 def _effects(claim: Claim, runs: pd.DataFrame, metric: str) -> dict | Verdict:
     """{label: effect per seed}, or the verdict where the runs do not allow any."""
     points = list(claim.rule.points)
+    if metric.endswith(TASK_ENDINGS) and len(runs) and metric not in runs:
+        return Verdict("no runs", f"no run has {metric!r}: the benchmark has other tasks")
     scores = [_scores(point, runs, metric) for point in points]
     missing = [name(p) for p, s in zip(points, scores, strict=True) if not s]
     if missing:

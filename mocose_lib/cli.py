@@ -1,4 +1,4 @@
-"""The command line: `mocose run | grid | results | pretrain`."""
+"""The command line: `mocose run | grid | results | pretrain | report`."""
 
 import logging
 import os
@@ -49,7 +49,7 @@ def run_command(arguments: list[str]) -> None:
     from .results import read_run
     from .run import prepare, run
 
-    prepare([config])
+    prepare([config], bar=True)
     path = run(config, choice.profile, bar=True)
     metrics = read_run(path)["metrics"]
     shown = {k: "undefined" if v is None else f"{v:.2f}" for k, v in metrics.items()}
@@ -67,13 +67,14 @@ def grid_command(arguments: list[str]) -> None:
 
     choice = tyro.cli(Choice, args=arguments, prog="mocose grid")
     use_data(choice.data)
-    from .grids import GRIDS
+    from .sections import GRIDS
     from .run import run_grid
 
     names = GRIDS if choice.sections in ((), ("all",)) else choice.sections
     grids = [choose(GRIDS, name, "section") for name in names]
-    configs = [c for grid in grids for c in grid.configs(choice.profile, choice.seeds)]
-    run_grid(configs, choice.profile, choice.workers)
+    runs = [run for grid in grids for run in grid.runs(choice.profile, choice.seeds)]
+    runs.sort(key=lambda run: run[0].tier)  # the telling points of every section first
+    run_grid([config for _, config in runs], choice.profile, choice.workers)
 
 
 def results_command(arguments: list[str]) -> None:
@@ -86,7 +87,7 @@ def results_command(arguments: list[str]) -> None:
         """With a column a task, as in the README."""
 
     choice = tyro.cli(Choice, args=arguments, prog="mocose results")
-    from .grids import GRIDS
+    from .sections import GRIDS
     from .results import summary, table_of
 
     for name in choice.sections or tuple(GRIDS):
@@ -124,6 +125,20 @@ def pretrain_command(arguments: list[str]) -> None:
     say(str(make_encoder(config, choice.folder)))
 
 
+def report_command(arguments: list[str]) -> None:
+    """mocose report: the executed notebooks of a profile as a site, report/<profile>/index.html."""
+
+    @dataclass
+    class Choice:
+        profile: str = "quick"
+        """One of smoke, quick, tiny, mini, base, large, roberta-base."""
+
+    choice = tyro.cli(Choice, args=arguments, prog="mocose report")
+    from .report import make_report
+
+    say(str(make_report(choice.profile)))
+
+
 def use_data(folder: str | None) -> None:
     if folder:
         os.environ["MOCOSE_DATA"] = folder
@@ -131,7 +146,7 @@ def use_data(folder: str | None) -> None:
 
 COMMANDS = {
     "run": run_command, "grid": grid_command, "results": results_command,
-    "pretrain": pretrain_command,
+    "pretrain": pretrain_command, "report": report_command,
 }  # fmt: skip
 USAGE = "usage: mocose COMMAND [options]; mocose COMMAND --help says more\n" + "\n".join(
     f"  {command.__doc__}" for command in COMMANDS.values()

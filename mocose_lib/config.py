@@ -47,9 +47,9 @@ class Config:
     head_lr: float = 3e-4  # freshly initialised pooler, projection and predictor
     weight_decay: float = 1e-6
     warmup_steps: int = 0
-    freeze_steps: int = 0  # heads alone are trained for so many steps
+    freeze_steps: int = 0  # fresh heads, if any, are trained alone for so many steps
     max_grad_norm: float = 1.0
-    precision: Literal["float32", "bf16"] = "bf16"
+    precision: Literal["float32", "bf16"] = "float32"  # bf16 is slower where a CPU lacks it
 
     # encoder and heads
     pooling: Literal["cls", "cls_pooler", "mean", "first_last"] = "cls"
@@ -88,7 +88,9 @@ class Config:
     position_shuffle: bool = False
     token_cutoff: float = 0.0
     feature_cutoff: float = 0.0
-    text_augmentation: Literal["none"] = "none"
+    text_augmentation: Literal[
+        "none", "typos", "synonym", "insertion", "paraphrase", "back_translation"
+    ] = "none"
     augmented_views: Literal["target", "both"] = "both"  # of text_augmentation
     augment_at_evaluation: bool = False  # shuffle and cut-offs while scoring, too
 
@@ -122,6 +124,9 @@ class Config:
     span_anchors: int = 2  # DeCLUTR: of a document
     span_positives: int = 2  # DeCLUTR: of an anchor
     span_mlm_weight: float = 1.0  # DeCLUTR: of its masked-language-model term
+    augmentation_models: tuple[str, ...] = ()  # of text_augmentation; (): text_augment.models_of
+    augmentation_rate: float = 0.1  # share of the words, at least one (not of generated texts)
+    hard_negatives: bool = True  # supervised SimCSE: contradictions as further negatives
 
     def __post_init__(self):
         check(self)
@@ -150,10 +155,9 @@ class Config:
     def from_dict(cls, values: dict[str, Any]) -> "Config":
         """Builds a Config from parsed JSON. Raises StudyError on an unknown field."""
         check_names(values)
-        values = dict(values)
-        if "negatives_slice" in values:  # JSON has lists only
-            values["negatives_slice"] = _tuples(values["negatives_slice"])
-        return cls(**values)
+        # JSON has lists only
+        tuples = [name for name in values if get_origin(FIELDS[name].type) is tuple]
+        return cls(**{**values, **{name: _tuples(values[name]) for name in tuples}})
 
 
 def _tuples(value):

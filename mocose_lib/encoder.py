@@ -15,6 +15,7 @@ from transformers import logging as transformers_logging
 
 from .config import StudyError
 from .files import STUDY
+from .first_token import applies, first_token
 
 log = logging.getLogger(__name__)
 transformers_logging.set_verbosity_error()
@@ -129,9 +130,12 @@ class Encoder(nn.Module):
         """Pooled vectors from word embeddings; `positions` (from 0) may be in any order."""
         if positions is not None:
             positions = positions + self._offset()
+        padded = None if bool(mask.all()) else mask
+        if self.pooling in ("cls", "cls_pooler") and applies(self.model):
+            return first_token(self.model, words, padded, positions)
         found = self.model(
             inputs_embeds=words,
-            attention_mask=None if bool(mask.all()) else mask.long(),
+            attention_mask=None if padded is None else padded.long(),
             position_ids=positions,
             output_hidden_states=self.pooling == "first_last",
         )
@@ -153,11 +157,10 @@ class Encoder(nn.Module):
     def pad(self, ids: list[list[int]], multiple: int = 8):
         """(ids (n, length), mask (n, length)) with length rounded up: few shapes, less memory."""
         length = min(-(-max(map(len, ids)) // multiple) * multiple, self.positions)
+        sizes = torch.tensor([len(tokens) for tokens in ids])
+        mask = torch.arange(length) < sizes[:, None]
         padded = torch.full((len(ids), length), self.tokenizer.pad_token_id)
-        mask = torch.zeros(len(ids), length, dtype=torch.bool)
-        for row, tokens in enumerate(ids):
-            padded[row, : len(tokens)] = torch.tensor(tokens)
-            mask[row, : len(tokens)] = True
+        padded[mask] = torch.tensor([token for tokens in ids for token in tokens])  # row by row
         return padded.to(self.device), mask.to(self.device)
 
     @torch.no_grad()

@@ -49,9 +49,12 @@ class Learner:
                  pretrained: list[Tensor], more: list[Tensor] | None = None):  # fmt: skip
         self.config, self.online, self.scored = config, online, scored
         self.generator = torch.Generator().manual_seed(config.seed)
+        self.pretrained = pretrained
         self.optimizer = make_optimizer(config, online, pretrained, more or [])
+        # without fresh parameters there is nothing to train alone
+        self.frozen = config.freeze_steps if self.optimizer.param_groups[1]["params"] else 0
         self.schedule = torch.optim.lr_scheduler.LambdaLR(
-            self.optimizer, [lambda step, i=i: lr_factor(step, i, config) for i in range(2)]
+            self.optimizer, lambda step: lr_factor(step, config)
         )
         self.best: dict | None = None
         self.progress = Progress()
@@ -99,6 +102,8 @@ class Learner:
         todo = range(progress.step + 1, config.steps + 1)
         for step in tqdm(todo, desc=config.method, initial=progress.step, total=config.steps,
                          disable=not bar, mininterval=1):  # fmt: skip
+            for parameter in self.pretrained:
+                parameter.requires_grad_(step > self.frozen)
             yield step, next(rows)
             progress.step, progress.seconds = step, time.monotonic() - started
             if step % config.eval_every == 0 or step == config.steps:
@@ -125,10 +130,8 @@ def make_optimizer(
     return kind(groups, weight_decay=config.weight_decay, fused=True)
 
 
-def lr_factor(step: int, group: int, config: Config) -> float:
-    """Linear warm-up, then linear decay to 0; group 0, the encoder, may start later."""
-    if group == 0 and step < config.freeze_steps:
-        return 0.0
+def lr_factor(step: int, config: Config) -> float:
+    """Linear warm-up, then linear decay to 0."""
     warm = (step + 1) / config.warmup_steps if step < config.warmup_steps else 1.0
     return min(warm, 1 - step / config.steps)
 

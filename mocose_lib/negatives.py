@@ -1,11 +1,12 @@
 """The queue of negative samples, with the age of every entry (MoCoSE sections 3, 5.6)."""
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from .config import Slice
+from .config import Config, Slice
 
 RANDOM = -1  # the "step" in which an entry of the initial fill was born
 
@@ -70,3 +71,14 @@ class NegativeQueue:
     def load_state_dict(self, state: dict) -> None:
         self.keys, self.count = state["keys"], state["count"]
         self.born = state["born"].cpu()  # a checkpoint is loaded as a whole to the keys' device
+
+
+def ages_over_time(config: Config, steps: int) -> list[Int[np.ndarray, " n"]]:
+    """The ages of the entries in use at each of the first `steps` steps of a run."""
+    generator = torch.Generator().manual_seed(0)
+    queue = NegativeQueue(config.queue_size, 2, config.queue_init, generator, config.queue_growth)
+    found = []
+    for step in range(1, steps + 1):
+        found.append(queue.ages(step).numpy())
+        queue.enqueue(torch.zeros(config.batch_size, 2), step)
+    return found

@@ -47,8 +47,9 @@ def seeds_and_interval(ax: Axes, runs: pd.DataFrame, labels: list[str], metric: 
 
 
 def beside_paper(
-    runs: pd.DataFrame, labels: list[str], paper: dict[str, float], metric: str, xlabel: str
-) -> Figure:
+    runs: pd.DataFrame, labels: list[str], paper: dict[str, float], metric: str, xlabel: str,
+    ylabel: str = "Spearman × 100\n(mean of seven tasks)",
+) -> Figure:  # fmt: skip
     """Our scores above, the paper's below, on one x axis and with the same points per cm.
 
     Only differences within a panel can be compared: encoder and data differ between them.
@@ -62,11 +63,11 @@ def beside_paper(
     bottom.plot(list(shown), list(shown.values()), "D", color=PAPER, ms=6,
                 label="the paper (BERT-base, one run)")  # fmt: skip
     for ax in (top, bottom):
-        ax.set_ylabel("Spearman × 100\n(mean of seven tasks)")
+        ax.set_ylabel(ylabel)
         ax.legend(loc="best", frameon=True)
     share_scale((top, bottom), heights)
     bottom.set_xlabel(xlabel)
-    if len(labels) > 8:
+    if len(labels) > 8 or sum(map(len, labels)) > 60:
         bottom.set_xticks(range(len(labels)), labels, rotation=25, ha="right")
     return figure
 
@@ -126,6 +127,17 @@ def lines(x, values: dict[str, list[float]], xlabel: str, ylabel: str) -> Figure
     return figure
 
 
+def many_lines(x: dict[str, list], y: dict[str, list], xlabel: str, ylabel: str) -> Figure:
+    """Curves by name, each over an x of its own."""
+    style()
+    figure, ax = plt.subplots(figsize=(7.2, 3.0))
+    for (name, values), color in zip(y.items(), sns.color_palette("colorblind"), strict=False):
+        ax.plot(x[name], values, color=color, lw=2, label=name)
+    ax.set(xlabel=xlabel, ylabel=ylabel)
+    ax.legend(frameon=True)
+    return figure
+
+
 def scores(runs: pd.DataFrame, labels: list[str], metric: str, xlabel: str,
            ylabel: str = "Spearman × 100\n(mean of seven tasks)") -> Figure:  # fmt: skip
     """Seeds, mean and interval of every label, one panel."""
@@ -163,5 +175,59 @@ def spectra(values: dict[str, np.ndarray]) -> Figure:
                     label=label if i == 0 else None)  # fmt: skip
     ax.set(xlabel="index of the singular value", ylabel="singular value / largest", yscale="log",
            ylim=(1e-3, 1.2))  # fmt: skip
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+    return figure
+
+
+def matrix(values: pd.DataFrame, paper: pd.DataFrame, title: str) -> Figure:
+    """Two tables of means side by side, ours and the paper's, each over its own range of colour."""
+    style()
+    figure, axes = plt.subplots(1, 2, figsize=(8.4, 0.5 * len(values) + 1.6), sharey=True)
+    for ax, table, name in zip(axes, (values, paper), (title, "the paper"), strict=True):
+        sns.heatmap(table, annot=True, fmt=".1f", cmap="cividis", linewidths=0.5, ax=ax,
+                    cbar_kws={"label": "Spearman × 100"})  # fmt: skip
+        ax.set(title=name, ylabel=values.index.name if ax is axes[0] else "")
+    return figure
+
+
+COLORS = {"supported": "#009E73", "not supported": "#D55E00", "inconclusive": "#7F7F7F"}
+
+
+def effects(table: pd.DataFrame, xlabel: str, limit: float | None = None) -> Figure:
+    """Effects with intervals, a row each: columns point, difference, low, high; where they are
+    there, verdict gives the colour, and paper the paper's own effect. Symmetric log beyond `limit`.
+    """
+    style()
+    figure, ax = plt.subplots(figsize=(7.2, 0.26 * len(table) + 1.3))
+    rows = np.arange(len(table))[::-1]
+    colors = [COLORS.get(v, OURS) for v in table.get("verdict", [""] * len(table))]
+    ax.axvline(0, color="black", lw=0.8)
+    ax.hlines(rows, table["low"], table["high"], colors=colors, lw=2)
+    ax.scatter(table["difference"], rows, c=colors, s=26, zorder=3)
+    if "paper" in table:
+        ax.scatter(table["paper"], rows, marker="D", s=22, facecolors="none", edgecolors="black")
+    ax.set_yticks(rows, table["point"])
+    ax.set(xlabel=xlabel, ylim=(-0.8, len(table) - 0.2))
+    if limit:
+        ax.set_xscale("symlog", linthresh=limit)
+    return figure
+
+
+def verdict_legend(figure: Figure) -> None:
+    """What the colours and the hollow mark of `effects` say."""
+    marks = [plt.Line2D([], [], color=c, marker="o", lw=2, label=v) for v, c in COLORS.items()]
+    hollow = plt.Line2D([], [], color="black", marker="D", mfc="none", lw=0, label="the paper")
+    figure.legend(handles=[*marks, hollow], loc="outside upper center", ncols=4, frameon=False)
+
+
+def against(runs: pd.DataFrame, x: str, y: str, xlabel: str, ylabel: str) -> Figure:
+    """Every run over a number on a log axis; the mean of each value of x as a line."""
+    style()
+    figure, ax = plt.subplots(figsize=(7.2, 3.8))
+    shapes = {"hue": "batch_size", "style": "queue_size", "palette": "colorblind"}
+    sns.scatterplot(runs, x=x, y=y, s=45, alpha=0.8, ax=ax, **shapes)
+    means = runs.groupby(x)[y].mean()
+    ax.plot(means.index, means, color="black", lw=1, zorder=1, label="mean")
+    ax.set(xlabel=xlabel, ylabel=ylabel, xscale="log")
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
     return figure

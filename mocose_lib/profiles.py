@@ -39,18 +39,25 @@ _SMALL = dict(lr=1e-4, head_lr=1e-3)
 _REAL = dict(corpus="wiki900k", corpus_size=100_000, benchmark="real")
 _HUB = dict(
     corpus="wiki1m", corpus_size=1_000_000, benchmark="real", batch_lengths="mixed", steps=15_625,
-    eval_every=100, lr=3e-5, head_lr=3e-5,
+    eval_every=100, lr=3e-5, head_lr=3e-5, precision="bf16", triplets="nli_for_simcse.csv",
 )  # fmt: skip
 PROFILES = MappingProxyType({
     "smoke": MappingProxyType(dict(_SMALL, corpus_size=2_000, steps=4, eval_every=2)),  # tests
     "quick": MappingProxyType(dict(_SMALL, steps=240, freeze_steps=120, eval_every=60)),
     "tiny": MappingProxyType(dict(_SMALL, **_REAL, steps=400, freeze_steps=150, eval_every=50)),
     "mini": MappingProxyType(dict(
-        _SMALL, **_REAL, encoder="mini", steps=4_000, freeze_steps=500, eval_every=200)),
+        _SMALL, **_REAL, encoder="mini", steps=4_000, freeze_steps=500, eval_every=200,
+        precision="bf16")),
     "base": MappingProxyType(dict(_HUB, encoder="bert-base-uncased")),
     "large": MappingProxyType(dict(
         _HUB, encoder="bert-large-uncased", batch_size=32, steps=31_250, lr=1e-5, head_lr=1e-5)),
     "roberta-base": MappingProxyType(dict(_HUB, encoder="roberta-base")),
+})  # fmt: skip
+
+# Of their encoders' vectors; what a grid scales with the encoder is a multiple of it.
+WIDTHS = MappingProxyType({
+    "smoke": 128, "quick": 128, "tiny": 128, "mini": 256, "base": 768, "large": 1024,
+    "roberta-base": 768,
 })  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import pandas as pd
 
 from .config import FIELDS, StudyError
 from .files import STUDY
+from .geometry import distance_to_optimum
 from .stats import interval
 
 
@@ -33,8 +34,20 @@ def load_runs(profile: str, configs=None) -> pd.DataFrame:
 def _row(path) -> dict:
     record = read_run(path)
     config = {k: str(v) if isinstance(v, list) else v for k, v in record["config"].items()}
-    rest = {"best_step": record["progress"]["best_step"], "seconds": record["seconds"]}
-    return {"id": record["id"], **config, **record["metrics"], **rest}
+    return {"id": record["id"], **config, **record["metrics"], **_derived(record)}
+
+
+def _derived(record: dict) -> dict:
+    """What follows from a run file: nearness is minus the distance to the fixed optimum (Figure 4)."""
+    shape = [record["metrics"].get(f"{name} dev") for name in ("alignment", "uniformity")]
+    progress = record["progress"]
+    return {
+        "best_step": progress["best_step"], "seconds": record["seconds"],
+        "collapsed": float(bool(progress.get("collapsed"))),
+    } | {
+        f"nearness_l{norm} dev": -distance_to_optimum(*shape, norm) if None not in shape else None
+        for norm in (1, 2)
+    }  # fmt: skip
 
 
 def read_run(path) -> dict:
@@ -64,15 +77,15 @@ def summary(runs: pd.DataFrame, by: list[str], metric: str = "sts_avg") -> pd.Da
         found = interval(group[metric].to_numpy())
         rows.append({**dict(zip(by, point, strict=True)), "mean": found.mean, "low": found.low,
                      "high": found.high, "n": found.n})  # fmt: skip
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=[*by, "mean", "low", "high", "n"])
 
 
 def existing(grid, profile: str, seeds=None) -> list[tuple]:
     """(config, label of its point) of every run of a grid that is done."""
     from .run import is_done
 
-    pairs = zip(grid.configs(profile, seeds), grid.labels(profile, seeds), strict=True)
-    return [(config, label) for config, label in pairs if is_done(config, profile)]
+    runs = grid.runs(profile, seeds)
+    return [(config, point.label) for point, config in runs if is_done(config, profile)]
 
 
 def table_of(grid, profile: str, seeds=None) -> pd.DataFrame:

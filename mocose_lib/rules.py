@@ -18,7 +18,9 @@ from .stats import paired
 
 
 def name(point: dict) -> str:
-    """The point as text: "ema_decay=0.85, queue_size=512"."""
+    """The point as text: "ema_decay=0.85, queue_size=512", or its label."""
+    if set(point) == {"label"}:
+        return point["label"]
     return ", ".join(f"{field}={value}" for field, value in point.items())
 
 

@@ -14,6 +14,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from operator import attrgetter
 from pathlib import Path
 
 from tqdm.auto import tqdm
@@ -22,6 +23,11 @@ from .config import Config, StudyError, choose
 from .files import STUDY, sweep, write_atomically
 
 log = logging.getLogger(__name__)
+SHARED = (  # fields that decide what runs train on
+    "method", "encoder", "encoder_layers", "corpus", "corpus_size", "max_length", "batch_size",
+    "benchmark", "text_augmentation", "augmentation_models", "augmentation_rate",
+    "augmented_views", "positives", "statistics", "vectors", "sif", "triplets", "span_anchors",
+)  # fmt: skip
 PACKAGES = ("torch", "transformers", "datasets", "tokenizers", "numpy", "scipy")
 
 
@@ -35,8 +41,9 @@ def encoder_digest(name: str) -> str:
 
 
 def run_id(config: Config) -> str:
-    """The run's name: its method and a digest of all fields and of the encoder's weights."""
+    """The run's name: its method and a digest of all fields and of the weights they name."""
     text = config.identity() + encoder_digest(config.encoder)
+    text += "".join(map(encoder_digest, config.augmentation_models))
     return f"{config.method}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
@@ -122,20 +129,25 @@ def finite(value):
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def prepare(configs: Iterable[Config]) -> None:
+def prepare(configs: Iterable[Config], bar: bool = False) -> None:
     """Checks and caches all that the runs share, before the first starts: bad input ends here."""
-    from .methods import METHODS
-    from .methods.base import load_encoder, training_ids
+    from . import text_augment
+    from .data import load_corpus
+    from .methods import INPUTS, METHODS
+    from .methods.base import load_encoder
     from .sts import dev_benchmark, test_benchmark
 
     for config in configs:
         choose(METHODS, config.method, "method")
-    for config in {(c.encoder, c.encoder_layers, c.corpus, c.corpus_size, c.max_length, c.benchmark,
-                    c.method == "untrained"): c for c in configs}.values():  # fmt: skip
-        encoder = load_encoder(config, "cpu")
+    sharing = {attrgetter(*SHARED)(c): c for c in configs}.values()
+    sharing = sorted(sharing, key=lambda c: c.text_augmentation != "none")  # the long work last
+    rewritten = [c for c in sharing if c.text_augmentation != "none"]
+    for config in rewritten:
+        text_augment.check(config, load_corpus(config.corpus, config.corpus_size))
+    for config in sharing:
+        encoder = load_encoder(config, default_device() if config in rewritten else "cpu")
         dev_benchmark(config.benchmark), test_benchmark(config.benchmark)
-        if config.method != "untrained":
-            training_ids(config, encoder)
+        INPUTS[config.method](config, encoder, bar)
 
 
 def _start_worker() -> None:
@@ -167,7 +179,7 @@ def run_grid(
     done = len(configs) - len(missing)
     failures: list[str] = []
     if missing:
-        prepare(missing)
+        prepare(missing, bar)
         workers = workers or (1 if default_device() == "cuda" else os.cpu_count() or 1)
         spawn = multiprocessing.get_context("spawn")
         with (

@@ -6,9 +6,11 @@ import pandas as pd
 from IPython.display import Markdown
 
 from .claims import verdicts
-from .config import StudyError
+from .config import Config, StudyError, vary
 from .grids import Grid, paper_table
-from .results import existing, history, read_run, summary, table_of
+from .results import existing, history, load_runs, read_run, summary, table_of
+from .run import is_done, run_file, run_id
+from .stats import interval, paired
 
 METRIC = "sts_avg"
 pd.set_option("display.max_colwidth", None)  # claims and reasons are sentences
@@ -23,11 +25,95 @@ def finished(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
     """The runs of a grid that exist, labelled. Raises StudyError when there are none."""
     runs = table_of(grid, profile, seeds)
     if runs.empty:
-        raise StudyError(
-            f"profile {profile!r} has no runs of this section yet; make them with mode = 'run', "
-            f"or with `make study PROFILE={profile}`."
-        )
+        raise _without_runs(profile)
     return runs
+
+
+def _without_runs(profile: str) -> StudyError:
+    return StudyError(
+        f"profile {profile!r} has no runs of this section yet; make them with mode = 'run', "
+        f"or with `make study PROFILE={profile}`."
+    )
+
+
+def overview(grids: dict[str, Grid], profile: str, seeds=None) -> pd.DataFrame:
+    """A row a grid: its question, and how many of its runs are there.
+
+    Raises StudyError when not one of any grid is.
+    """
+    rows = [{"grid": name, "question": grid.question, "runs": len(existing(grid, profile, seeds)),
+             "of": len(grid.configs(profile, seeds))} for name, grid in grids.items()]  # fmt: skip
+    if not any(row["runs"] for row in rows):
+        raise _without_runs(profile)
+    return pd.DataFrame(rows).set_index("grid")
+
+
+def runs_of(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
+    """`finished`, for one of several grids: says how many runs there are, and if there are none."""
+    runs = table_of(grid, profile, seeds)
+    if len(runs):
+        print(f"{len(runs)} runs of profile {profile}, {runs['seed'].nunique()} seeds")
+    elif grid.points_at(profile):
+        print(f"No runs of this part at profile {profile} yet; mode = 'run' makes them.")
+    else:
+        print(f"Profile {profile} has no runs of this part: its points start at tiny.")
+    return runs
+
+
+def labels_of(grid: Grid, runs: pd.DataFrame) -> list[str]:
+    """The labels that have runs, in the order in which the grid writes its points down."""
+    there = set(runs["label"])
+    return [point.label for point in grid.points if point.label in there]
+
+
+def differences(runs: pd.DataFrame, baseline: str, metric: str = METRIC) -> pd.DataFrame:
+    """A row a point: its mean difference to `baseline`, paired by seed, with 95 % interval and n."""
+    base = runs[runs["label"] == baseline].set_index("seed")[metric]
+    rows = []
+    for label, group in runs[runs["label"] != baseline].groupby("label", sort=False):
+        found = interval(paired(group.set_index("seed")[metric].to_dict(), base.to_dict()))
+        rows.append({"point": label, "difference": found.mean, "low": found.low,
+                     "high": found.high, "n": found.n})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def stored(config: Config, profile: str) -> str:
+    """What the runs that differ from `config` in nothing but the seed have scored, in words."""
+    seeds = [vary(config, seed=seed) for seed in range(10)]
+    there = [c for c in seeds if is_done(c, profile)]
+    if not there:
+        return f"no runs at profile {profile}"
+    scores = load_runs(profile, there)[METRIC]
+    return f"{len(there)} runs at profile {profile}, Spearman × 100: {scores.mean():.2f} on average"
+
+
+def pivoted(grid: Grid, runs: pd.DataFrame, metric: str = METRIC) -> pd.DataFrame:
+    """Means of a two-way grid, whose labels are "row, column", as a table."""
+    return _two_way(runs.groupby("label", sort=False)[metric].mean().to_dict(), grid.paper_by)
+
+
+def pivoted_paper(grid: Grid) -> pd.DataFrame:
+    """The paper's table in the same form."""
+    return _two_way(paper_values(grid), grid.paper_by)
+
+
+def _two_way(values: dict[str, float], names: tuple[str, ...]) -> pd.DataFrame:
+    rows = [(*label.split(", "), value) for label, value in values.items()]
+    table = pd.DataFrame(rows, columns=[*names, "value"]).astype({names[0]: int})
+    order = table[names[1]].drop_duplicates()
+    return table.pivot(index=names[0], columns=names[1], values="value")[order]
+
+
+def staleness(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
+    """Of every run with a queue: label, seed, traceable distance by equation 4, the empirical one
+    and the share retained of the oldest keys (`staleness.summary`)."""
+    rows = []
+    for config, label in existing(grid, profile, seeds):
+        if found := read_run(run_file(config, profile))["progress"].get("staleness"):
+            rows.append({"label": label, "seed": config.seed, "equation 4": config.traceable_distance,
+                         "empirical": found["empirical_distance"],
+                         "retained of the oldest": found["retained"][-1]})  # fmt: skip
+    return pd.DataFrame(rows)
 
 
 def paper_values(grid: Grid, metric: str = "avg") -> dict[str, float]:
@@ -42,11 +128,13 @@ def paper_values(grid: Grid, metric: str = "avg") -> dict[str, float]:
     return {label: values[name] for label, name in named.items() if name in values}
 
 
-def beside_paper(grid: Grid, runs: pd.DataFrame, metric: str = METRIC) -> pd.DataFrame:
+def beside_paper(
+    grid: Grid, runs: pd.DataFrame, metric: str = METRIC, paper_metric: str = "avg"
+) -> pd.DataFrame:
     """A row a point: our mean, 95 % interval and n; the paper's number; and each one's distance
     from the mean of the points that both have, since only differences can be compared."""
     table = summary(runs, ["label"], metric)
-    table["paper"] = table["label"].map(paper_values(grid))
+    table["paper"] = table["label"].map(paper_values(grid, paper_metric)).astype(float)
     both = table[table["paper"].notna()]
     table["ours, centred"] = table["mean"] - both["mean"].mean()
     table["paper, centred"] = table["paper"] - both["paper"].mean()
@@ -62,8 +150,6 @@ def verdict_table(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame:
 
 def training_curves(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
     """step, loss and dev score of every run of the grid that exists, with label and seed."""
-    from .run import run_id
-
     there = existing(grid, profile, seeds)
     about = pd.DataFrame([{"id": run_id(c), "label": label, "seed": c.seed} for c, label in there])
     return history(profile, [config for config, _ in there]).merge(about, on="id")
@@ -83,10 +169,33 @@ def scores_markdown(grid: Grid, profile: str) -> str:
     return "\n".join(f"| {line} |" for line in lines)
 
 
+def by_task(grid: Grid, runs: pd.DataFrame, paper: dict[str, float]) -> pd.DataFrame:
+    """A row a system: mean of each of the seven tasks, their average with its 95 % interval, n, and
+    the papers' average."""
+    tasks = [column for column in runs if column.endswith(" test all")]
+    means = runs.groupby("label")[tasks].mean().rename(columns=lambda c: c.removesuffix(" test all"))
+    average = summary(runs, ["label"]).set_index("label").rename(columns={"mean": "avg"})
+    table = means.join(average).loc[labels_of(grid, runs)]
+    return table.assign(paper=table.index.map(paper)).rename_axis("system").round(2).reset_index()
+
+
+def paper_by_task(grids: list[Grid]) -> pd.DataFrame:
+    """The papers' numbers of the same systems: a row each, a column a task."""
+    tasks = list(dict.fromkeys(m for grid in grids for m in paper_table(grid.paper)["metric"]))
+    columns = {t: {k: v for g in grids for k, v in paper_values(g, t).items()} for t in tasks}
+    order = list(dict.fromkeys(point.label for grid in grids for point in grid.points))
+    table = pd.DataFrame(columns)
+    return table.loc[[label for label in order if label in table.index]].rename_axis("system")
+
+
+def notes(modules: dict) -> pd.DataFrame:
+    """What the first lines of a method's file say: which equation it has, and what differs."""
+    texts = {name: " ".join(inspect.getdoc(module).split()) for name, module in modules.items()}
+    return pd.DataFrame({"says": texts}).rename_axis("method")
+
+
 def spectra(grid: Grid, profile: str, seeds=None) -> dict[str, list]:
     """Singular values of every run that exists, by label."""
-    from .run import run_file
-
     found: dict[str, list] = {}
     for config, label in existing(grid, profile, seeds):
         found.setdefault(label, []).append(read_run(run_file(config, profile))["spectrum"])

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from . import augment, staleness, sts
+from . import augment, staleness, sts, text_augment
 from .config import Config
 from .ema import decay_at, update_ema
 from .encoder import Encoder
@@ -99,7 +99,8 @@ def perturb(t: Training, views: list[View], ids: Tensor, mask: Tensor, negatives
         gradient = t.stale_gradient
         if gradient is not None:
             gradient = augment.fit(gradient, views[0].words.shape)
-        views[0].words.register_hook(lambda found: setattr(t, "stale_gradient", found.detach()))
+        if views[0].words.requires_grad:  # not while the heads are trained alone
+            views[0].words.register_hook(lambda g: setattr(t, "stale_gradient", g.detach()))
     for view in views:
         view.words = augment.fgsm(view.words, gradient, t.config.fgsm_epsilon)
 
@@ -126,7 +127,8 @@ def train(
 ) -> Progress:
     """Trains `encoder` in place as MoCoSE and leaves in it the chosen checkpoint.
 
-    `token_ids` is a Dataset with columns input_ids and length. With `checkpoint`, an interrupted
+    `token_ids` is a Dataset with columns input_ids and length, and, where a view has text of its
+    own, query_ids and key_ids (`text_augment.views`). With `checkpoint`, an interrupted
     run goes on from that file, to exactly the numbers of an unbroken one; the caller deletes it.
     Raises FloatingPointError when the loss is no longer finite.
     """
@@ -135,14 +137,15 @@ def train(
     autocast = torch.autocast(encoder.device.type, torch.bfloat16, enabled=half)
     lengths = token_ids.data.table.column("length").to_numpy()  # the column's own iterator is slow
     for step, rows in t.steps(lengths, checkpoint, bar):
-        ids, mask = encoder.pad(token_ids[rows]["input_ids"], multiple=1)
+        both = [encoder.pad(ids, multiple=1) for ids in text_augment.views(token_ids[rows])]
         if config.ema_moment == "before_forward":
             update_ema(t.target, t.online, decay_at(step, config))
         with autocast:
             with torch.no_grad():
                 negatives = negatives_of(t)
-            views = [make_view(b, ids, mask, config, t.generator) for b in (t.online, t.target)]
-            perturb(t, views, ids, mask, negatives)
+            views = [make_view(branch, *batch, config, t.generator)
+                     for branch, batch in zip((t.online, t.target), both, strict=True)]  # fmt: skip
+            perturb(t, views, *both[0], negatives)
             query = t.online(views[0])  # (batch, dim)
             with torch.no_grad() if config.detach_keys else contextlib.nullcontext():
                 keys = t.target(views[1])  # (batch, dim)
@@ -151,7 +154,7 @@ def train(
         if config.ema_moment == "after_step":
             update_ema(t.target, t.online, decay_at(step, config))
         t.queue.enqueue(keys, step)
-        remember(t, ids, mask)
+        remember(t, *both[1])
     return t.progress
 
 

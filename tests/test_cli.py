@@ -35,7 +35,7 @@ def mocose(monkeypatch, capsys):
         (["run", "--batch-size", 1], "batch_size = 1 is out of range"),
         (["run", "--queue-init", 600], "queue_init = 600 is larger than queue_size = 512"),
         (["run", "--queue-size", 0, "--queue-init", 0], "without negatives"),
-        (["run", "--fgsm-epsilon", 5e-9], "rounded away in bf16; set precision = 'float32'"),
+        (["run", "--precision", "bf16", "--fgsm-epsilon", 5e-9], "rounded away in bf16; set precision = 'float32'"),
         (["run", "--encoder", "no-such"], "encoder 'no-such' is neither a folder under data/enc"),
         (["run", "--encoder-layers", 9], "encoder_layers = 9, but 'tiny' has only 2"),
         (["run", "--method", "mocosy"], "there is no method 'mocosy'"),
@@ -86,7 +86,7 @@ def test_a_full_disk_is_said_in_one_sentence(mocose, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device", "run.json")
 
     monkeypatch.setattr(run, "run", full)
-    monkeypatch.setattr(run, "prepare", lambda configs: None)
+    monkeypatch.setattr(run, "prepare", lambda configs, bar: None)
     code, _, err = mocose("run")
     assert code == 2 and err == "mocose: No space left on device: run.json\n"
 
@@ -96,7 +96,7 @@ def test_an_interruption_says_how_to_go_on(mocose, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(run, "run", interrupted)
-    monkeypatch.setattr(run, "prepare", lambda configs: None)
+    monkeypatch.setattr(run, "prepare", lambda configs, bar: None)
     code, _, err = mocose("run")
     assert code == 130 and "goes on from here" in err
 

@@ -18,8 +18,12 @@ def test_every_profile_can_be_had_under_every_preset(profile, preset):
     assert all(getattr(config, k) == v for k, v in PRESETS[preset].items())
 
 
-def test_a_config_comes_back_from_its_json():
-    config = configure("tiny", "as_published", negatives_slice=((0, 128), (256, 512)), seed=3)
+@pytest.mark.parametrize("changes", [
+    dict(negatives_slice=((0, 128), (256, 512)), seed=3),
+    dict(fgsm_epsilon=0.0, text_augmentation="back_translation", augmentation_models=("a", "b")),
+])  # fmt: skip
+def test_a_config_comes_back_from_its_json(changes):
+    config = configure("tiny", "as_published", **changes)
     assert Config.from_dict(json.loads(config.to_json())) == config
 
 
@@ -29,8 +33,9 @@ def test_a_config_cannot_be_changed():
 
 
 BASES = [  # some values are possible only beside others
-    Config(), Config(precision="float32"), Config(shared_embeddings=True),
+    Config(), Config(precision="bf16"), Config(shared_embeddings=True),
     Config(shared_embeddings=True, detach_keys=False), Config(queue_size=0, queue_init=0, batch_negatives=True),
+    Config(text_augmentation="synonym"),
 ]  # fmt: skip
 
 
@@ -45,7 +50,7 @@ def others(kind, value):
     elif kind is float:
         found = (value + 0.125, value / 2)
     elif get_origin(kind) is tuple:
-        found = (((0, 128),),)
+        found = (("another",), ((0, 128),))
     else:  # int, or int | None
         found = ((value or 1) + 1, 1)
     return [other for other in found if other != value]
@@ -61,11 +66,7 @@ def variations(name):
                 continue
 
 
-# a field with one possible value so far waits for others
-VARIABLE = [n for n, f in FIELDS.items() if get_origin(f.type) is not Literal or len(get_args(f.type)) > 1]
-
-
-@pytest.mark.parametrize("name", VARIABLE)
+@pytest.mark.parametrize("name", FIELDS)
 def test_configs_that_differ_in_one_field_have_different_names(name):
     base, other = next(variations(name))
     assert other.identity() != base.identity() and other.to_json() != base.to_json()
@@ -110,6 +111,15 @@ IMPOSSIBLE = {
     "negatives_slice = (1, 2)": dict(negatives_slice=(1, 2)),
     "negatives_slice = ((1, 2, 3),)": dict(negatives_slice=((1, 2, 3),)),
     "negatives_slice = ((0, 0.5),)": dict(negatives_slice=((0, 0.5),)),
+    "simcse has no position_shuffle": dict(method="simcse", feature_cutoff=0.1),
+    "untrained has no position_shuffle": dict(method="untrained", position_shuffle=True),
+    "moco has no FGSM": dict(method="moco", fgsm_epsilon=5e-9, precision="float32"),
+    "ct has no text_augmentation": dict(method="ct", text_augmentation="typos"),
+    "beside text_augmentation": dict(text_augmentation="typos", fgsm_epsilon=5e-9, precision="float32"),
+    "'typos' needs 0": dict(text_augmentation="typos", augmentation_models=("a",)),
+    "'back_translation' needs 2": dict(text_augmentation="back_translation", augmentation_models=("a",)),
+    "augmentation_rate = 0": dict(augmentation_rate=0.0),
+    "augmentation_models = ('a', 1)": dict(augmentation_models=("a", 1)),
 }
 
 

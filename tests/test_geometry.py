@@ -69,8 +69,8 @@ def test_values_worked_out_by_hand():
     assert g.singular_values(np.diag([2.0, 4.0])) == pytest.approx([1.0, 0.5])
     assert g.effective_rank(np.diag([2.0, 4.0])) == pytest.approx(3 / 2 ** (2 / 3))
     assert g.effective_rank(np.eye(5)) == pytest.approx(5)
-    assert g.distance_to_optimum(3.0, 0.0, (0.0, 4.0), 1) == pytest.approx(7)
-    assert g.distance_to_optimum(3.0, 0.0, (0.0, 4.0), 2) == pytest.approx(5)
+    assert g.distance_to_optimum(3.0, 0.0, 1, (0.0, 4.0)) == pytest.approx(7)
+    assert g.distance_to_optimum(3.0, 0.0, 2, (0.0, 4.0)) == pytest.approx(5)
     cross = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
     assert g.isotropy(cross) == pytest.approx(1)
 

@@ -10,7 +10,9 @@ from mocose_lib.config import vary
 from mocose_lib.methods import METHODS
 
 SENTENCES = world.sentences(12, seed=5)
-OTHERWISE = {"untrained", "whitening", "word_vectors", "mocose", "moco"}  # not by train_system
+OTHERWISE = {  # not by train_system
+    "untrained", "whitening", "word_vectors", "mocose", "moco", "simcse_reference",
+}  # fmt: skip
 
 
 @pytest.fixture

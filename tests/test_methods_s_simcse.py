@@ -116,7 +116,9 @@ def test_at_rate_zero_it_is_simcse_without_dropout(small):
 
 
 def test_moco_is_mocose_without_predictor_and_fgsm(small):
-    config = small(method="moco", fgsm_epsilon=1e-3)
+    config = small(method="moco")
     found = METHODS["moco"](config, bar=False)
-    same = METHODS["mocose"](vary(config, predictor_layers=0, fgsm_epsilon=0.0), bar=False)
+    same = METHODS["mocose"](vary(config, predictor_layers=0), bar=False)
     assert np.array_equal(found.encode(SENTENCES), same.encode(SENTENCES))
+    with pytest.raises(StudyError, match="moco has no FGSM"):
+        small(method="moco", fgsm_epsilon=1e-3)

@@ -180,6 +180,24 @@ def test_a_grid_skips_what_is_done_and_reports_what_fails(small):
         runs.run_grid([done, small(method="mocoso")], "quick", workers=1, bar=False)
 
 
+@pytest.mark.parametrize("method, changes, sentence", [
+    ("word_vectors", {"vectors": "vectors.txt"}, r"vectors\.txt has 2 numbers in line 2; expected are 3"),
+    ("simcse_supervised", {"triplets": "pairs.tsv"}, r"pairs\.tsv has no contradictions"),
+    ("declutr", {}, "corpus 'generated' has no documents"),
+    ("simcse", {"positives": "next_sentence"}, "corpus 'generated' has no documents"),
+])  # fmt: skip
+def test_bad_input_of_any_method_ends_a_grid_before_its_first_run(
+    small, tmp_path, monkeypatch, method, changes, sentence
+):
+    (tmp_path / "vectors.txt").write_text("a 1 2 3\nb 1 2\n")
+    (tmp_path / "pairs.tsv").write_text("sent0\tsent1\na\tb\n")
+    monkeypatch.chdir(tmp_path)
+    good, bad = small(steps=2), small(method=method, **changes)
+    with pytest.raises(StudyError, match=sentence):
+        runs.run_grid([good, bad], "quick", workers=1, bar=False)
+    assert not is_done(good, "quick")
+
+
 GRID = """
 import json, sys
 import torch

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from .. import sts
+from .. import sts, text_augment
 from ..config import Config, StudyError
 from ..data import checked, corpus_files, folder, load_corpus, tokenized
 from ..encoder import Encoder
@@ -31,11 +31,15 @@ def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> 
         config.eval_max_length).to(device)  # fmt: skip
 
 
-def training_ids(config: Config, encoder: Encoder):
-    """Token ids of the training sentences, cut at `max_length`: a memory-mapped Dataset."""
+def training_ids(config: Config, encoder: Encoder, bar: bool = False):
+    """Token ids of the training sentences, cut at `max_length`: a memory-mapped Dataset.
+
+    Columns input_ids and length, and those of the views with text augmentation.
+    """
     check_positions(config, encoder)
     corpus = load_corpus(config.corpus, config.corpus_size)
-    return tokenized(corpus, encoder.tokenizer, config.max_length)
+    ids = tokenized(corpus, encoder.tokenizer, config.max_length)
+    return text_augment.with_views(config, corpus, ids, encoder.tokenizer, encoder.device, bar)
 
 
 def check_positions(config: Config, encoder: Encoder) -> None:
@@ -64,6 +68,10 @@ def statistics_texts(config: Config) -> list[str]:
     if config.statistics == "task":
         return sts.test_benchmark(config.benchmark).sentences()
     return list(load_corpus(config.corpus, config.corpus_size)["sentence"])
+
+
+def statistics_inputs(config: Config, encoder: Encoder, bar: bool = False) -> list[str]:
+    return statistics_texts(config)
 
 
 def column(ids, name: str) -> np.ndarray:

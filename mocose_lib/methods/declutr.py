@@ -100,10 +100,14 @@ class DeCLUTR(System):
         return loss + c.span_mlm_weight * self.masked_words(encoder, ids, mask, generator)
 
 
+def inputs(config: Config, encoder: Encoder, bar: bool = False) -> Spans:
+    return Spans(config, encoder)
+
+
 def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
     torch.manual_seed(config.seed)
     encoder = load_encoder(config, device)
-    spans = Spans(config, encoder)
+    spans = inputs(config, encoder)
     system = DeCLUTR(encoder, config)
 
     def loss(rows, generator):

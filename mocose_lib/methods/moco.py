@@ -6,4 +6,4 @@ from .base import Fitted
 
 
 def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
-    return mocose.fit(vary(config, predictor_layers=0, fgsm_epsilon=0.0), checkpoint, device, bar)
+    return mocose.fit(vary(config, predictor_layers=0), checkpoint, device, bar)

@@ -9,5 +9,5 @@ from .base import Fitted, load_encoder, training_ids
 def fit(config, checkpoint=None, device="cpu", bar=True) -> Fitted:
     torch.manual_seed(config.seed)  # a checkpoint without pooler gets a fresh one here
     encoder = load_encoder(config, device)
-    progress = train(config, encoder, training_ids(config, encoder), checkpoint, bar)
+    progress = train(config, encoder, training_ids(config, encoder, bar), checkpoint, bar)
     return Fitted(encode_as(config, encoder), progress)

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from ..config import Config
 from ..encoder import Encoder
 from ..loss import info_nce
+from ..text_augment import views
 from .base import Fitted, System, column, documents, load_encoder, train_system, training_ids
 from .masked_words import MaskedWords
 
@@ -108,19 +109,25 @@ def pairs(config: Config, ids) -> tuple[np.ndarray, np.ndarray]:
     return rows, rows + 1
 
 
+def inputs(config: Config, encoder: Encoder, bar: bool = False) -> tuple:
+    """Token ids of the sentences, and row numbers of all pairs. Raises StudyError as `pairs`."""
+    ids = training_ids(config, encoder, bar)
+    return ids, *pairs(config, ids)
+
+
 def fit(config: Config, checkpoint=None, device="cpu", bar=True, change=None) -> Fitted:
     """`change(encoder)`, where given, alters the loaded encoder before training (S-SimCSE)."""
     torch.manual_seed(config.seed)
     encoder = load_encoder(config, device)
     if change:
         change(encoder)
-    ids = training_ids(config, encoder)
-    first, second = pairs(config, ids)
+    ids, first, second = inputs(config, encoder, bar)
     system = SimCSE(encoder, config)
 
     def loss(rows, generator):
-        views = (ids[side[rows]]["input_ids"] for side in (first, second))
-        return system.loss(*views, generator)
+        query, _ = views(ids[first[rows]])
+        _, key = views(ids[second[rows]])
+        return system.loss(query, key, generator)
 
     lengths = column(ids, "length")[first]
     progress = train_system(config, system, loss, lengths, checkpoint, bar)

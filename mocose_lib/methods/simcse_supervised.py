@@ -47,10 +47,16 @@ def triplet_loss(
     hard: Float[Tensor, "batch dim"],
     temperature: float,
     weight: float = 1.0,
+    similarity: str = "cosine",
 ) -> Float[Tensor, ""]:
-    """Equation 5, mean over the batch, in nats and float32; `weight` 0 leaves a row's own out."""
+    """Equation 5, mean over the batch, in nats and float32; `weight` 0 leaves a row's own out.
+
+    `similarity` "dot" takes the dot product in the cosine's place (Table D.1).
+    """
     with torch.autocast(query.device.type, enabled=False):
-        query, keys, hard = (F.normalize(x.float(), dim=-1) for x in (query, keys, hard))
+        query, keys, hard = query.float(), keys.float(), hard.float()
+        if similarity == "cosine":
+            query, keys, hard = (F.normalize(x, dim=-1) for x in (query, keys, hard))
         log_weight = math.log(weight) if weight else -math.inf
         against = query @ hard.T / temperature
         against = against + torch.diag(against.new_full((len(query),), log_weight))
@@ -61,14 +67,17 @@ def triplet_loss(
 class SupervisedSimCSE(SimCSE):
     def triplet_loss(self, premise: list, entailed: list, contradicted: list, generator) -> Tensor:
         c = self.config
+        if not c.hard_negatives:
+            return self.loss(premise, entailed, generator)
         query, keys = self.views(premise, entailed, generator)
         hard = (self.second or self.first)(contradicted)
-        loss = triplet_loss(query, keys, hard, c.temperature, c.hard_negative_weight)
+        loss = triplet_loss(
+            query, keys, hard, c.temperature, c.hard_negative_weight, c.similarity)  # fmt: skip
         return loss + self.auxiliary(premise, generator)
 
 
-def triplet_ids(config: Config, encoder: Encoder) -> list[datasets.Dataset]:
-    """Token ids of the three columns."""
+def inputs(config: Config, encoder: Encoder, bar: bool = False) -> list[datasets.Dataset]:
+    """Token ids of the three columns. Raises StudyError as `read_triplets` and `triplets_file`."""
     check_positions(config, encoder)
     frame = read_triplets(triplets_file(config.triplets))
     texts = (datasets.Dataset.from_dict({"sentence": frame[c].tolist()}) for c in COLUMNS)
@@ -78,7 +87,7 @@ def triplet_ids(config: Config, encoder: Encoder) -> list[datasets.Dataset]:
 def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
     torch.manual_seed(config.seed)
     encoder = load_encoder(config, device)
-    ids = triplet_ids(config, encoder)
+    ids = inputs(config, encoder)
     system = SupervisedSimCSE(encoder, config)
 
     def loss(rows, generator):

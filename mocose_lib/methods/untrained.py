@@ -3,5 +3,9 @@
 from .base import Fitted, load_encoder
 
 
+def inputs(config, encoder, bar=False) -> None:
+    """Nothing is trained."""
+
+
 def fit(config, checkpoint=None, device="cpu", bar=True) -> Fitted:
     return Fitted(load_encoder(config, device).encode)

@@ -72,9 +72,17 @@ class WordAverage:
         self.common = np.linalg.svd(self.encode(texts), full_matrices=False)[2][0]
 
 
-def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
+def inputs(config: Config, encoder=None, bar: bool = False) -> tuple:
+    """The average of a file's vectors, and the corpus that SIF counts words in.
+
+    Raises StudyError as `data_file`, `read_vectors` and `load_corpus`.
+    """
     average = WordAverage(*read_vectors(data_file(config.vectors)))
-    if config.sif:
-        corpus = load_corpus(config.corpus, config.corpus_size)["sentence"]
-        average.weight_by_frequency(corpus, statistics_texts(config), config.sif)
+    return average, load_corpus(config.corpus, config.corpus_size) if config.sif else None
+
+
+def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
+    average, corpus = inputs(config)
+    if corpus:
+        average.weight_by_frequency(corpus["sentence"], statistics_texts(config), config.sif)
     return Fitted(average.encode)

@@ -1,0 +1,61 @@
+"""The encoders and sentences that all competitors share."""
+
+from pathlib import Path
+
+import torch
+from transformers import AutoTokenizer, BertConfig, BertModel
+
+from ..config import Config
+from ..encoder import locate
+from ..files import STUDY, write_atomically
+from ..profiles import PRETRAINING, configure
+from ..world import sentences as generated
+
+LENGTH = 32  # tokens a sentence, at most
+
+
+def encoder_folder(name: str, layers: int | None = None) -> str:
+    """What Config.encoder has to be: "2x128" is `tiny`; "4x256" has the shape of `mini` and random
+    weights, `layers` of them if given."""
+    if name == "2x128":
+        return "tiny"
+    shape = PRETRAINING["mini"]
+    layers = layers or shape.layers
+    folder = STUDY / "data" / "cache" / "bench" / f"{layers}x{shape.hidden_size}"
+    if not (folder / "model.safetensors").exists():
+        settings = BertConfig(
+            vocab_size=shape.vocab_size, hidden_size=shape.hidden_size, num_hidden_layers=layers,
+            num_attention_heads=shape.attention_heads, intermediate_size=4 * shape.hidden_size,
+            max_position_embeddings=shape.max_positions)  # fmt: skip
+        AutoTokenizer.from_pretrained(locate("tiny")).save_pretrained(folder)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            BertModel(settings).save_pretrained(folder)
+    return str(folder)
+
+
+def corpus_file(text: str, number: int, tokens: int = LENGTH) -> Path:
+    """A file of generated sentences: "natural" as they come, "full" joined to at least `tokens`.
+
+    Every word is at least one token, so that `tokens` words are enough.
+    """
+    path = STUDY / "data" / "cache" / "bench" / f"{text}-{number}-{tokens}.txt"
+    if not path.exists():
+        found = _joined(number, tokens) if text == "full" else generated(number, seed=1)
+        write_atomically(path, lambda p: p.write_text("\n".join(found) + "\n", encoding="utf-8"))
+    return path
+
+
+def _joined(number: int, tokens: int) -> list[str]:
+    words = iter(" ".join(generated(number * (tokens // 4), seed=1)).split())
+    return [" ".join(word for word, _ in zip(words, range(tokens), strict=False)) for _ in range(number)]
+
+
+def config_of(encoder: str, text: str, precision: str, number: int, **changes) -> Config:
+    """The study's own settings on shared material, long enough never to end while it is timed."""
+    length = changes.get("max_length", LENGTH)
+    values = dict(
+        encoder=encoder_folder(encoder), corpus=str(corpus_file(text, number, length)),
+        corpus_size=number, precision=precision, steps=1_000_000, eval_every=1_000_000,
+        freeze_steps=0, max_length=length)  # fmt: skip
+    return configure("quick", **{**values, **changes})

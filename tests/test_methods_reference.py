@@ -1,0 +1,69 @@
+"""SimCSE here beside sentence-transformers: one loss, and, without dropout, one training."""
+
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from mocose_lib import world
+from mocose_lib.config import StudyError, vary
+from mocose_lib.methods import METHODS, simcse_st
+from mocose_lib.methods.base import load_encoder
+from mocose_lib.methods.simcse import SimCSE
+
+SENTENCES = world.sentences(8, seed=5)
+THEIRS = dict(mlp="never", selection="last", precision="float32", weight_decay=0.0)
+
+
+@pytest.fixture
+def config(small):
+    for name in ("sentence_transformers", "accelerate"):
+        pytest.importorskip(name, reason=f"{name} is for this comparison only")
+    return small(method="simcse_reference", dropout=0.0, **THEIRS)
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+def test_their_loss_on_a_batch_is_ours(config, pooling):
+    config = vary(config, pooling=pooling)
+    system = SimCSE(load_encoder(config, "cpu"), config)
+    ids = system.encoder.tokenize(SENTENCES, config.max_length)
+    ours = system.loss(ids, ids, torch.Generator())
+    model = simcse_st.make_model(config, "cpu")
+    features = [model.preprocess(SENTENCES) for _ in range(2)]
+    theirs = simcse_st.make_loss(config, model)(features, torch.zeros(8))
+    assert ours.item() == pytest.approx(theirs.item(), abs=1e-5)
+
+
+def test_without_dropout_their_training_ends_where_ours_does(config):
+    """Batches, loss, gradients, clipping, optimiser and schedule in one."""
+    before, ours, theirs = (
+        METHODS[name](vary(config, method=name), bar=False)
+        for name in ("untrained", "simcse", "simcse_reference")
+    )
+    assert theirs.progress.step == config.steps
+    start, a, b = (fitted.encode(SENTENCES) for fitted in (before, ours, theirs))
+    assert np.abs(a - start).max() > 0.01
+    np.testing.assert_allclose(a, b, atol=1e-4)
+
+
+def test_with_dropout_their_two_views_differ(config):
+    model = simcse_st.make_model(vary(config, dropout=0.1), "cpu").train()
+    features = model.preprocess([SENTENCES[0]] * 2)
+    first, second = model(features)["sentence_embedding"]
+    assert not torch.equal(first, second)
+
+
+def test_a_missing_package_is_one_sentence(small, monkeypatch):
+    monkeypatch.setitem(sys.modules, "accelerate", None)
+    with pytest.raises(StudyError, match="needs the package 'accelerate', which is not installed"):
+        METHODS["simcse_reference"](small(method="simcse_reference", **THEIRS))
+
+
+@pytest.mark.parametrize("change", [
+    {"mlp": "training"}, {"selection": "dev"}, {"precision": "bf16"}, {"freeze_steps": 2},
+    {"pooling": "first_last"},
+])  # fmt: skip
+def test_what_they_cannot_do_is_refused(small, change):
+    with pytest.raises(StudyError, match="simcse_reference has"):
+        small(method="simcse_reference", **{**THEIRS, **change})
