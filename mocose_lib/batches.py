@@ -11,13 +11,16 @@ def batches(lengths, config: Config, start: int = 0):
     Every epoch is a new random order, a function of (seed, epoch) alone: runs that differ in
     other fields see the same data, and a resumed run goes on where it stopped. With
     `batch_lengths` "equal" a batch has sentences of one token length, incomplete ones are left
-    out. Raises StudyError when no length has enough sentences for a batch.
+    out; with "one" the whole run has: those that fill `max_length` or were cut there. Raises
+    StudyError when no length has enough sentences for a batch.
     """
     lengths = np.asarray(lengths)
     epoch = number = 0
     while True:
         rng = np.random.default_rng([config.seed, epoch])
         order = rng.permutation(len(lengths))
+        if config.batch_lengths == "one":
+            order = order[lengths[order] == config.max_length]
         if config.batch_lengths == "equal":
             order = order[np.argsort(lengths[order], kind="stable")]
             groups = np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1)
@@ -27,8 +30,9 @@ def batches(lengths, config: Config, start: int = 0):
         full = [g[i : i + size] for g in groups for i in range(0, len(g) - size + 1, size)]
         if not full:
             raise StudyError(
-                f"no {size} sentences of the corpus have one length; use more sentences "
-                "(corpus_size), a smaller batch_size, or batch_lengths = 'mixed'."
+                f"no {size} sentences of the corpus have the length that batch_lengths = "
+                f"{config.batch_lengths!r} asks for; use more sentences (corpus_size), a smaller "
+                "batch_size or max_length, or batch_lengths = 'mixed'."
             )
         if config.batch_lengths == "equal":  # they stand sorted by length
             full = [full[i] for i in rng.permutation(len(full))]

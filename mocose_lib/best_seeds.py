@@ -6,7 +6,6 @@ seeds differ; and it varies more than the mean does. Both follow from resampling
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
 
 from .stats import interval
 
@@ -14,11 +13,11 @@ BEST = 3
 DRAWS = 20_000
 
 
-def top_mean(values: Float[np.ndarray, "... n"], best: int = BEST) -> Float[np.ndarray, "..."]:
-    """Mean of the `best` largest along the last axis; NaN where there are fewer."""
+def top_mean(values, best: int = BEST):
+    """Mean of the `best` largest along the last axis, (..., n) -> (...); NaN of fewer."""
     values = np.asarray(values, float)
     if values.shape[-1] < best:
-        return np.full(values.shape[:-1], np.nan)
+        return np.full(values.shape[:-1], np.nan)[()]
     return np.sort(values, axis=-1)[..., -best:].mean(-1)
 
 

@@ -40,7 +40,7 @@ class Config:
     # data order and optimisation
     steps: int = 200
     batch_size: int = 64
-    batch_lengths: Literal["mixed", "equal"] = "equal"  # equal: a batch has sentences of one length
+    batch_lengths: Literal["mixed", "equal", "one"] = "equal"  # of a batch: equal; of all: one
     max_length: int = 32  # tokens, while training
     optimizer: Literal["adamw", "adam"] = "adamw"
     lr: float = 3e-4  # encoder
@@ -127,6 +127,7 @@ class Config:
     augmentation_models: tuple[str, ...] = ()  # of text_augmentation; (): text_augment.models_of
     augmentation_rate: float = 0.1  # share of the words, at least one (not of generated texts)
     hard_negatives: bool = True  # supervised SimCSE: contradictions as further negatives
+    head_init: Literal["random", "identity"] = "random"  # of pooler, projection and predictor
 
     def __post_init__(self):
         check(self)

@@ -192,3 +192,14 @@ class Encoder(nn.Module):
         words = self.words(ids)
         vectors = self(*(distort(words, mask) if distort else (words, mask)))
         return self.pooler(vectors) if self.pooling == "cls_pooler" else vectors
+
+
+def pass_through(part: nn.Module) -> None:
+    """Makes a linear layer the identity (cut, or filled with zeros, where it is not square).
+
+    Heads that start so hand the pre-trained encoder's vectors on from the first step, where
+    random ones have it adapt to noise: at a small scale that costs what it has learnt.
+    """
+    if isinstance(part, nn.Linear):
+        nn.init.eye_(part.weight)
+        nn.init.zeros_(part.bias)

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from .config import Config
-from .encoder import Encoder
+from .encoder import Encoder, pass_through
 
 
 @dataclass
@@ -64,6 +64,9 @@ class Branch(nn.Module):
         self.predictor = _seeded(
             config, predictor, config.predictor_layers, dim, config.heads, config.head_dropout
         )
+        if config.head_init == "identity":
+            for part in (*self.projection, *self.predictor):
+                pass_through(part)
 
     @property
     def dim(self) -> int:

@@ -153,7 +153,7 @@ def scores(runs: pd.DataFrame, labels: list[str], metric: str, xlabel: str,
 def align_uniform(runs: pd.DataFrame, labels: list[str], split: str) -> Figure:
     """Every run at its (uniformity, alignment); lower left is better."""
     style()
-    figure, ax = plt.subplots(figsize=(7.2, 4.2))
+    figure, ax = plt.subplots(figsize=(7.2, max(4.2, 0.26 * len(labels))))
     shown = runs[runs["label"].isin(labels)]
     order = [label for label in labels if (shown["label"] == label).any()]
     sns.scatterplot(shown, x=f"uniformity {split}", y=f"alignment {split}", hue="label",

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from .best_seeds import BEST, top_mean
-from .plots import OURS, PAPER, seeds_and_interval, style
+from .plots import OURS, PAPER, seeds_and_interval, share_scale, style
 from .stats import interval
 
 POINTS = "Spearman × 100"
@@ -34,12 +34,12 @@ def systems(
         ends = np.nan_to_num([[found.mean - found.low], [found.high - found.mean]])
         axes[0, 0].plot(values, [y] * len(values), "o", ms=3.5, alpha=0.45, color=OURS, mew=0)
         axes[0, 0].errorbar(found.mean, y, xerr=ends, fmt="|", ms=11, capsize=3, color=OURS)
-    axes[0, 0].set(xlabel=POINTS, title="this study: seeds, mean, 95 % interval")
+    axes[0, 0].set(xlabel=POINTS, title="this study")
     axes[0, 0].set_yticks(range(len(labels)), labels)
     axes[0, 0].set_ylim(len(labels) - 0.4, -0.6)
     if len(spans) == 2:
         axes[0, 1].plot(list(shown.values()), list(shown), "D", color=PAPER, ms=5)
-        axes[0, 1].set(xlabel=POINTS, title="the papers (base size)")
+        axes[0, 1].set(xlabel=POINTS, title="the papers")
     return figure
 
 
@@ -79,7 +79,8 @@ def best_seeds(
     for ax, title in ((left, "this study"), (right, "the paper (BERT-base)")):
         ax.set(title=title, ylabel=POINTS, xlim=(-0.6, len(labels) - 0.4))
         ax.set_xticks(range(len(labels)), [label.replace(", ", ",\n") for label in labels])
-        ax.legend(loc="best", frameon=True)
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), frameon=False)
+    share_scale((left, right), (1.0, 1.0))
     return figure
 
 

@@ -65,9 +65,8 @@ def history(profile: str, configs) -> pd.DataFrame:
     from .run import run_file
 
     records = (read_run(run_file(config, profile)) for config in configs)
-    return pd.DataFrame(
-        [{"id": r["id"], **row} for r in records for row in r["progress"]["history"]]
-    )
+    rows = [{"id": r["id"], **row} for r in records for row in r["progress"]["history"]]
+    return pd.DataFrame(rows, columns=None if rows else ["id", "step", "loss", "score"])
 
 
 def summary(runs: pd.DataFrame, by: list[str], metric: str = "sts_avg") -> pd.DataFrame:

@@ -133,7 +133,8 @@ def beside_paper(
 ) -> pd.DataFrame:
     """A row a point: our mean, 95 % interval and n; the paper's number; and each one's distance
     from the mean of the points that both have, since only differences can be compared."""
-    table = summary(runs, ["label"], metric)
+    table = summary(runs, ["label"], metric).set_index("label")
+    table = table.loc[labels_of(grid, runs)].reset_index()
     table["paper"] = table["label"].map(paper_values(grid, paper_metric)).astype(float)
     both = table[table["paper"].notna()]
     table["ours, centred"] = table["mean"] - both["mean"].mean()
@@ -151,7 +152,8 @@ def verdict_table(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame:
 def training_curves(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
     """step, loss and dev score of every run of the grid that exists, with label and seed."""
     there = existing(grid, profile, seeds)
-    about = pd.DataFrame([{"id": run_id(c), "label": label, "seed": c.seed} for c, label in there])
+    about = [{"id": run_id(c), "label": label, "seed": c.seed} for c, label in there]
+    about = pd.DataFrame(about, columns=["id", "label", "seed"])
     return history(profile, [config for config, _ in there]).merge(about, on="id")
 
 

@@ -288,6 +288,13 @@ def test_how_values_are_matched(cells, value, hits):
     assert [answer.effect] == hits and answer.n == 5
 
 
+def test_a_task_that_the_benchmark_lacks_gives_no_verdict():
+    runs = frame({0.85: LEVEL_70, 0.99: LEVEL_70})
+    rule = claim(Better(at(0.85), at(0.99)), metric="STS12 test all")
+    assert verdict(rule, runs).verdict == "no runs"
+    assert "'STS12 test all': the benchmark has other tasks" in verdict(rule, runs).reason
+
+
 def test_a_claim_has_its_own_metric():
     runs = frame({0.0: LEVEL_70}).assign(uniformity=-0.1)
     rule = claim(Above(at(0.0), -0.5), metric="uniformity")

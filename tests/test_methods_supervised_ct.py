@@ -14,7 +14,11 @@ from mocose_lib.loss import info_nce
 from mocose_lib.methods import METHODS
 from mocose_lib.methods.base import load_encoder
 from mocose_lib.methods.ct import ContrastiveTension, tension
-from mocose_lib.methods.simcse_supervised import read_triplets, triplet_loss
+from mocose_lib.methods.simcse_supervised import (
+    SupervisedSimCSE,
+    read_triplets,
+    triplet_loss,
+)
 
 SENTENCES = world.sentences(32, seed=5)
 
@@ -55,6 +59,25 @@ def triplets(path, rows=24, columns=("sent0", "sent1", "hard_neg")):
     lines += ["\t".join(SENTENCES[(i + j) % 32] for j in range(len(columns))) for i in range(rows)]
     path.write_text("\n".join(lines) + "\n")
     return path
+
+
+def test_with_dot_products_long_vectors_count(small):
+    query, keys, hard = vectors(3, rows=4, dim=6)
+    logits = torch.cat([query @ keys.T, query @ hard.T], dim=1)
+    expected = F.cross_entropy(logits, torch.arange(4))
+    found = triplet_loss(query, keys, hard, 1.0, similarity="dot")
+    torch.testing.assert_close(found, expected)
+    assert not torch.isclose(found, triplet_loss(query, keys, hard, 1.0))
+
+
+def test_without_hard_negatives_it_is_simcse_on_pairs(small):
+    config = small(method="simcse_supervised", hard_negatives=False, dropout=0.0)
+    torch.manual_seed(0)
+    system = SupervisedSimCSE(load_encoder(config, "cpu"), config)
+    ids = system.encoder.tokenize(SENTENCES)
+    first, second, third = ids[:4], ids[4:8], ids[1:5]
+    found = system.triplet_loss(first, second, third, torch.Generator())
+    assert found == system.loss(first, second, torch.Generator())
 
 
 def test_triplets_are_read_and_the_quoted_kind_too(tmp_path):

@@ -59,7 +59,7 @@ def their_simcse(config: Config, clock: Clock) -> None:
     config = vary(
         config, method="simcse_reference", mlp="never", selection="last", steps=MOST_STEPS,
         precision="float32")  # fmt: skip
-    model = simcse_st.make_model(config, "cpu")
+    model = simcse_st.make_model(config, "cpu").float()
     lengths = column(training_ids(config, load_encoder(config, "cpu")), "length")
     data = simcse_st.pairs(config, lengths)
     with tempfile.TemporaryDirectory() as folder, half:

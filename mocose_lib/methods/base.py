@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from .. import sts, text_augment
 from ..config import Config, StudyError
 from ..data import checked, corpus_files, folder, load_corpus, tokenized
-from ..encoder import Encoder
+from ..encoder import Encoder, pass_through
 from ..learner import Learner, Progress, optimise
 
 
@@ -26,9 +26,12 @@ class Fitted:
 
 def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> Encoder:
     """The starting point of a run, on its device."""
-    return kind.load(
+    encoder = kind.load(
         config.encoder, config.pooling, config.encoder_layers, config.dropout,
         config.eval_max_length).to(device)  # fmt: skip
+    if config.head_init == "identity" and config.pooling != "cls_pooler":
+        pass_through(encoder.pooler)
+    return encoder
 
 
 def training_ids(config: Config, encoder: Encoder, bar: bool = False):

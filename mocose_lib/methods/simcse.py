@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ..config import Config
-from ..encoder import Encoder
+from ..encoder import Encoder, pass_through
 from ..loss import info_nce
 from ..text_augment import views
 from .base import Fitted, System, column, documents, load_encoder, train_system, training_ids
@@ -48,6 +48,8 @@ class Tower(nn.Module):
         self.mlp = nn.Sequential()
         if config.mlp != "never":
             self.mlp.extend([nn.Linear(encoder.width, encoder.width), nn.Tanh()])
+            if config.head_init == "identity":
+                pass_through(self.mlp[0])
 
     def forward(self, ids: list[list[int]]) -> Float[Tensor, "batch width"]:
         ids, mask = self.encoder.pad(ids, multiple=1)

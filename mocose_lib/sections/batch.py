@@ -11,7 +11,7 @@ HORIZON = 0.96  # 15,000 of the 15,625 steps that the paper's data give at a bat
 def sized(batch: int, label: str | None = None, tier: int = 2, horizon: float | None = None,
           **fields) -> Point:  # fmt: skip
     """A batch size with the steps in which it sees as many sentences as 64 in the profile's."""
-    scale = {name: 64 / batch for name in ("steps", "freeze_steps", "eval_every") if batch != 64}
+    scale = {name: 64 / batch for name in ("steps", "eval_every") if batch != 64}
     scale |= {"ema_horizon": horizon} if horizon else {}
     return Point(label or str(batch), {"batch_size": batch, **fields}, scale=scale, tier=tier)
 

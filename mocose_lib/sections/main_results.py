@@ -28,10 +28,6 @@ def post(label: str, method: str, paper: str | None = None, tier: int = 2, **opt
     return system(label, method, paper, tier, pooling="first_last", **options)
 
 
-def word_average(label: str, **fields) -> Point:
-    return system(label, "word_vectors", "glove, own", **fields)
-
-
 HALF = {"kept_dimensions": 0.5}
 WIKIPEDIA = {"statistics": "corpus"}
 
@@ -39,7 +35,8 @@ GRIDS = {
     "main": Grid(
         question="How do all systems compare, trained and measured by one code path?",
         points=(
-            word_average("GloVe"), word_average("GloVe, SIF", sif=1e-3),
+            system("GloVe", "word_vectors", "glove, own"),
+            system("GloVe, SIF", "word_vectors", sif=1e-3),
             *START[:3],
             post("whitening", "whitening", "whitening", tier=1),
             post("whitening, half", "whitening", scale=HALF),

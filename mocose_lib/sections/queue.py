@@ -19,7 +19,7 @@ def filled(size: int, fill: str) -> Point:
 def parts(label: str, *ages: tuple[int, int], tier: int = 2) -> Point:
     """Ages that serve as negatives, at the batch and queue of the paper's Table 8."""
     fields = {"batch_size": 256, "queue_size": 1024, "queue_init": 128, "negatives_slice": ages}
-    halved = {"steps": 0.5, "freeze_steps": 0.5, "eval_every": 0.5}
+    halved = {"steps": 0.5, "eval_every": 0.5}
     return Point(label, fields, scale=halved, tier=tier)
 
 

@@ -50,7 +50,7 @@ GRIDS = {
         question="Which dropout rate is best, and what if both views share one mask?",
         points=(
             *map(dropout, DROPOUTS),
-            Point("0.1, same mask", {"same_mask": True}, paper="0.1, yes"),
+            Point(SAME_MASK, {"same_mask": True}, paper="0.1, yes"),
         ),
         paper="simcse_table3", paper_by=("dropout", "same_mask"), common=LAST, **TABLE,
         claims=(
@@ -58,8 +58,8 @@ GRIDS = {
             stated("simcse-dropout-005-worse", beats("0.1", "0.05"), DEV),
             stated("simcse-dropout-05-harms", beats("0.1", "0.5", margin=HARM), DEV),
             stated("simcse-no-dropout-degrades", beats("0.1", "0", margin=HARM), DEV),
-            stated("simcse-same-mask-collapses", beats("0.1", "0.1, same mask", margin=HARM), DEV),
-            stated("simcse-same-mask-below-none", beats("0", "0.1, same mask", RELEVANT), DEV),
+            stated("simcse-same-mask-collapses", beats("0.1", SAME_MASK, margin=HARM), DEV),
+            stated("simcse-same-mask-below-none", beats("0", SAME_MASK, RELEVANT), DEV),
         ),
     ),
     "simcse_trajectory": Grid(
