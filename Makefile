@@ -27,7 +27,8 @@ study: .venv/installed
 	  --quiet rules --config profile=$(PROFILE)
 
 test: .venv/installed
-	$(BIN)/python -m pytest --nbval-lax --nbval-current-env tests notebooks
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile \
+	  --nbval-lax --nbval-current-env tests notebooks
 
 test-slow: .venv/installed
 	$(BIN)/python -m pytest -m slow

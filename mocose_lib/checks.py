@@ -13,7 +13,7 @@ RANGES = (
     ("temperature", TINY, ANY), ("queue_size", 0, ANY), ("queue_init", 0, ANY),
     ("ema_decay", 0, 1), ("ema_decay_end", 0, 1), ("ema_horizon", 1, ANY),
     ("fgsm_epsilon", 0, ANY), ("token_cutoff", 0, 1 - TINY), ("feature_cutoff", 0, 1 - TINY),
-    ("eval_every", 1, ANY), ("eval_max_length", 4, ANY),
+    ("eval_every", 1, ANY), ("probe_every", 0, ANY), ("eval_max_length", 4, ANY),
     ("kept_dimensions", 1, ANY), ("sif", 0, ANY), ("crop", 0, 1 - TINY),
     ("word_deletion", 0, 1 - TINY), ("mlm_weight", 0, ANY), ("dropout_low", 0, 1 - TINY),
     ("dropout_high", 0, 1 - TINY), ("hard_negative_weight", 0, ANY), ("ct_negatives", 1, ANY),

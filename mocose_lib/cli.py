@@ -1,4 +1,4 @@
-"""The command line: `mocose run | grid | results | pretrain | report`."""
+"""The command line: `mocose run | grid | results | pretrain | report | bench`."""
 
 import logging
 import os
@@ -139,6 +139,34 @@ def report_command(arguments: list[str]) -> None:
     say(str(make_report(choice.profile)))
 
 
+def bench_command(arguments: list[str]) -> None:
+    """mocose bench: training and evaluation beside their peers and the machine's floor."""
+
+    @dataclass
+    class Choice:
+        profile: str = "quick"
+        """One of smoke, quick, tiny: how much is measured, and for how long."""
+        data: str | None = None
+        """Folder with the real data, for the evaluations; MOCOSE_DATA does the same."""
+        repeats: int | None = None
+        """Rounds in which all that is compared takes turns; default: the profile's."""
+        seconds: float | None = None
+        """Training of each competitor in each round; default: the profile's."""
+        parts: tuple[str, ...] = ()
+        """Some of training, breakdown, evaluation, cost, grid, memory; default: all."""
+
+    choice = tyro.cli(Choice, args=arguments, prog="mocose bench")
+    use_data(choice.data)
+    from .bench import tables
+    from .bench.run import bench
+
+    path = bench(choice.profile, choice.repeats, choice.seconds, choice.parts)
+    shown = tables.ratios(tables.read(path))
+    if len(shown):
+        say(shown.to_string(index=False, float_format="%.2f", na_rep=""))
+    say(f"{path}")
+
+
 def use_data(folder: str | None) -> None:
     if folder:
         os.environ["MOCOSE_DATA"] = folder
@@ -146,7 +174,7 @@ def use_data(folder: str | None) -> None:
 
 COMMANDS = {
     "run": run_command, "grid": grid_command, "results": results_command,
-    "pretrain": pretrain_command, "report": report_command,
+    "pretrain": pretrain_command, "report": report_command, "bench": bench_command,
 }  # fmt: skip
 USAGE = "usage: mocose COMMAND [options]; mocose COMMAND --help says more\n" + "\n".join(
     f"  {command.__doc__}" for command in COMMANDS.values()

@@ -128,6 +128,7 @@ class Config:
     augmentation_rate: float = 0.1  # share of the words, at least one (not of generated texts)
     hard_negatives: bool = True  # supervised SimCSE: contradictions as further negatives
     head_init: Literal["random", "identity"] = "random"  # of pooler, projection and predictor
+    probe_every: int = 0  # steps between two looks at alignment and uniformity; 0: when scored
 
     def __post_init__(self):
         check(self)

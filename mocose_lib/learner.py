@@ -33,6 +33,7 @@ class Progress:
     collapsed: str | None = None  # since which step, and why
     staleness: dict | None = None  # of the queue at the last step (staleness.summary)
     history: list[dict] = field(default_factory=list)  # step, loss, score, geometry
+    trajectory: list[dict] = field(default_factory=list)  # step, geometry, every `probe_every`
 
 
 class Learner:
@@ -106,6 +107,8 @@ class Learner:
                 parameter.requires_grad_(step > self.frozen)
             yield step, next(rows)
             progress.step, progress.seconds = step, time.monotonic() - started
+            if config.probe_every and step % config.probe_every == 0:
+                progress.trajectory.append({"step": step, **look(self)})
             if step % config.eval_every == 0 or step == config.steps:
                 examine(self)
             if checkpoint and time.monotonic() - saved > SAVE_SECONDS:
@@ -146,6 +149,11 @@ def optimise(t: Learner, loss: Tensor) -> None:
     t.schedule.step()
 
 
+def look(t: Learner) -> dict[str, float]:
+    """Alignment, uniformity and the rest on the probe's fixed sample (`geometry.Probe`)."""
+    return {name: round(value, 4) for name, value in t.probe().items()}
+
+
 def examine(t: Learner) -> None:
     """Scores the system on the split that chooses checkpoints, and keeps the best one.
 
@@ -157,7 +165,7 @@ def examine(t: Learner) -> None:
         raise FloatingPointError(f"the loss is {loss} at step {progress.step}: training diverged")
     choose = sts.test_score if config.selection == "test" else sts.dev_score
     score = choose(t.encode, config.benchmark)
-    shape = {name: round(value, 4) for name, value in t.probe().items()}
+    shape = look(t)
     row = {"step": progress.step, "loss": round(loss, 5), "score": round(score, 4), **shape}
     progress.history.append(row)
     if (why := collapsed(shape)) and not progress.collapsed:

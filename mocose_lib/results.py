@@ -60,12 +60,13 @@ def read_run(path) -> dict:
         raise StudyError(f"run file {path.name} is damaged ({cause}); delete it to run it again.") from None
 
 
-def history(profile: str, configs) -> pd.DataFrame:
-    """The training curves: id, step, loss, score (of the split that chose the checkpoint)."""
+def history(profile: str, configs, part: str = "history") -> pd.DataFrame:
+    """The training curves: id, step, loss, score (of the split that chose the checkpoint), and
+    geometry; with `part` "trajectory" the geometry alone, every `probe_every` steps."""
     from .run import run_file
 
     records = (read_run(run_file(config, profile)) for config in configs)
-    rows = [{"id": r["id"], **row} for r in records for row in r["progress"]["history"]]
+    rows = [{"id": r["id"], **row} for r in records for row in r["progress"].get(part, ())]
     return pd.DataFrame(rows, columns=None if rows else ["id", "step", "loss", "score"])
 
 

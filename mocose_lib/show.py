@@ -149,12 +149,12 @@ def verdict_table(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame:
     return found[columns].round(3).set_index("id")
 
 
-def training_curves(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
-    """step, loss and dev score of every run of the grid that exists, with label and seed."""
+def training_curves(grid: Grid, profile: str, seeds=None, part: str = "history") -> pd.DataFrame:
+    """`results.history` of every run of the grid that exists, with label and seed."""
     there = existing(grid, profile, seeds)
     about = [{"id": run_id(c), "label": label, "seed": c.seed} for c, label in there]
     about = pd.DataFrame(about, columns=["id", "label", "seed"])
-    return history(profile, [config for config, _ in there]).merge(about, on="id")
+    return history(profile, [config for config, _ in there], part).merge(about, on="id")
 
 
 def scores_markdown(grid: Grid, profile: str) -> str:

@@ -191,6 +191,16 @@ def test_equal_batches_have_one_length_and_come_in_random_order():
     assert order != sorted(order)
 
 
+def test_batches_of_one_length_have_the_sentences_that_fill_it():
+    config = dict(batch_lengths="one", max_length=9)
+    full = int((LENGTHS == 9).sum()) // 8
+    rows = [row for batch in take(full, **config) for row in batch]
+    assert full >= 1 and {LENGTHS[row] for row in rows} == {9}
+    assert len(rows) == len(set(rows))
+    with pytest.raises(StudyError, match="'one' asks for"):
+        take(1, batch_lengths="one", max_length=30)
+
+
 @pytest.mark.parametrize("kind", ["mixed", "equal"])
 @pytest.mark.parametrize("start", [1, 5, 12, 30])
 def test_a_resumed_run_goes_on_where_it_stopped(kind, start):

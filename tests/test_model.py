@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from mocose_lib.config import Config
+from mocose_lib.config import Config, vary
 from mocose_lib.encoder import Encoder
+from mocose_lib.methods.base import load_encoder
 from mocose_lib.model import Branch, View, predictor, projection, target_of
 
 
@@ -83,7 +84,8 @@ def test_symmetric_branches_differ_in_nothing_but_dropout(encoder, view):
     """MoCoSE's figure 5: no predictor and decay 0 make both branches the same function."""
     config = Config(predictor_layers=0, ema_decay=0.0)
     online = Branch(encoder, config).eval()
-    assert torch.equal(online(view), target_of(online, config).eval()(view))
+    target = target_of(online, config).eval()
+    torch.testing.assert_close(online(view), target(view), rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("moment", ["online", "target"])
@@ -112,3 +114,21 @@ def test_building_heads_leaves_the_random_numbers_alone(encoder):
     after = torch.rand(2)
     torch.manual_seed(3)
     assert torch.equal(after, torch.rand(2))
+
+
+@pytest.mark.parametrize("heads", ["published", "plain"])
+def test_heads_that_start_as_the_identity_hand_the_vectors_on(tiny, heads):
+    config = Config(head_init="identity", heads=heads, head_dropout=0.0, projection_layers=2)
+    encoder = load_encoder(vary(config, encoder=str(tiny)), "cpu")
+    branch = Branch(encoder, config)
+    for layer in (encoder.pooler, *branch.projection, *branch.predictor):
+        if isinstance(layer, nn.Linear):
+            assert torch.equal(layer.weight, torch.eye(encoder.width)) and not layer.bias.any()
+    x = torch.rand(3, encoder.width)  # not negative: a ReLU lets it through
+    if heads == "plain":
+        assert torch.equal(branch.predictor(branch.projection(encoder.pooler(x))), x)
+
+
+def test_a_narrower_head_starts_as_the_first_features(tiny):
+    branch = Branch(Encoder.load(str(tiny)), Config(head_init="identity", predictor_dim=4))
+    assert torch.equal(branch.projection[0].weight, torch.eye(4, branch.encoder.width))

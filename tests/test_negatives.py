@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from mocose_lib.negatives import RANDOM, NegativeQueue
+from mocose_lib.config import Config
+from mocose_lib.negatives import RANDOM, NegativeQueue, ages_over_time
 
 BATCH, DIM = 4, 3
 
@@ -111,3 +112,9 @@ def test_a_queue_loaded_to_a_gpu_goes_on():
     q.load_state_dict({k: v.cuda() if isinstance(v, torch.Tensor) else v for k, v in q.state_dict().items()})
     q.enqueue(keys_of(1).cuda(), 1)
     assert q.negatives().is_cuda and q.ages(1).tolist() == [0] * 4 + [RANDOM] * 3
+
+
+def test_ages_over_time_by_hand():
+    config = Config(queue_size=5, queue_init=2, batch_size=2)
+    found = [ages.tolist() for ages in ages_over_time(config, steps=4)]
+    assert found == [[RANDOM] * 2, [1, 1, RANDOM, RANDOM], [1, 1, 2, 2, RANDOM], [1, 1, 2, 2, 3]]

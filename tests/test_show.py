@@ -11,7 +11,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 from mocose_lib import plots, results, show
-from mocose_lib.config import StudyError
+from mocose_lib.config import StudyError, vary
 from mocose_lib.grids import Grid, Point
 from mocose_lib.run import encoder_digest, run_file
 from mocose_lib.sections import GRIDS
@@ -66,6 +66,32 @@ def test_curves_carry_label_and_seed(runs):
     curves = show.training_curves(GRID, "tiny", range(3))
     assert len(curves) == 9 and set(curves["label"]) == {"0.5", "0.85", "0.7"}
     assert curves.groupby("label")["score"].mean()["0.85"] == 64.0
+
+
+def test_differences_are_paired_by_seed(runs):
+    table = show.differences(runs, "0.5").set_index("point")
+    assert table.loc["0.85", ["difference", "low", "high", "n"]].tolist() == [3.0, 3.0, 3.0, 3]
+    low = -11 - 4.302653 / 3**0.5  # t(0.975, 2 d.f.), differences -10, -11, -12
+    assert table.loc["0.7", "low"] == pytest.approx(low)
+
+
+def test_labels_stand_in_the_grids_order_and_only_with_runs(runs):
+    assert show.labels_of(GRID, runs[runs["label"] != "0.85"].iloc[::-1]) == ["0.5", "0.7"]
+
+
+def test_stored_results_are_those_of_the_same_config_at_any_seed(runs):
+    config = GRID.configs("tiny", [0])[0]
+    assert show.stored(config, "tiny") == "3 runs at profile tiny, Spearman × 100: 61.00 on average"
+    assert show.stored(vary(config, queue_size=256), "tiny") == "no runs at profile tiny"
+
+
+def test_a_two_way_grid_becomes_a_table_like_the_papers():
+    grid = GRIDS["queue"]
+    paper = show.pivoted_paper(grid)
+    assert paper.loc[512, "quarter"] == 77.30 and paper.shape == (5, 4)
+    runs = pd.DataFrame({"label": ["512, quarter", "512, quarter", "4096, quarter"],
+                         "sts_avg": [60.0, 62.0, 50.0]})  # fmt: skip
+    assert show.pivoted(grid, runs)["quarter"].to_dict() == {512: 61.0, 4096: 50.0}
 
 
 def test_spectra_are_gathered_by_label(runs):

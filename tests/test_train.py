@@ -126,8 +126,17 @@ def test_a_run_is_a_function_of_its_config(small, go, same_seed):
 
 def test_evaluation_does_not_change_training(small, go):
     """The same weights at the end, however often one looks."""
-    often, once = go(small(eval_every=1, selection="last")), go(small(eval_every=6, selection="last"))
+    often = go(small(eval_every=1, probe_every=1, selection="last"))
+    once = go(small(eval_every=6, selection="last"))
     assert same(often.scored.state_dict(), once.scored.state_dict())
+
+
+def test_the_trajectory_has_the_geometry_of_every_probed_step(small, go):
+    t = go(small(probe_every=2, eval_every=3))
+    assert [row["step"] for row in t.progress.trajectory] == [2, 4, 6]
+    last = {k: v for k, v in t.progress.history[-1].items() if k not in ("loss", "score")}
+    assert t.progress.trajectory[-1] == last and "uniformity" in last
+    assert go(small()).progress.trajectory == []
 
 
 VARIANTS = {
@@ -139,6 +148,7 @@ VARIANTS = {
     "bf16": dict(precision="bf16", batch_lengths="equal", corpus_size=200),
     "no target dropout": dict(target_dropout=False, shared_embeddings=True, batch_negatives=True),
     "no heads, no queue": dict(projection_layers=0, predictor_layers=0, queue_size=0, queue_init=0, batch_negatives=True),
+    "identity heads": dict(head_init="identity", probe_every=2, heads="plain"),
     "frozen first": dict(freeze_steps=2, warmup_steps=3, selection="last", pooling="first_last"),
 }  # fmt: skip
 

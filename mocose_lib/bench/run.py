@@ -1,0 +1,107 @@
+"""One benchmark in, one file out; what is done of an interrupted one is kept."""
+
+import json
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import torch
+from tqdm.auto import tqdm
+
+from ..config import StudyError
+from ..files import STUDY, write_atomically
+from ..run import finite, stamp
+from . import breakdown, cost, evaluation, floor, grid, memory, training
+from .sizes import Sizes, sizes_of
+
+log = logging.getLogger(__name__)
+
+
+def bench(
+    profile: str = "quick", repeats: int | None = None, seconds: float | None = None,
+    parts: tuple[str, ...] = (), bar: bool = True,
+) -> Path:  # fmt: skip
+    """Measures everything (or `parts`) and returns the new file under data/runs/bench.
+
+    On one thread, as the runs of a grid are; bf16 only where the machine multiplies faster in it.
+    Interrupted, the same call goes on behind the last finished part. Raises StudyError on an
+    unknown profile or part, numbers out of range, or where a peer is not installed.
+    """
+    sizes = _checked(profile, repeats, seconds, parts)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return _measured(profile, sizes, bar)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _checked(profile, repeats, seconds, parts) -> Sizes:
+    from ..methods.simcse_st import library
+
+    sizes = sizes_of(profile)
+    if repeats is not None and repeats < 1:
+        raise StudyError(f"repeats = {repeats} measures nothing; it must be 1 or more.")
+    if seconds is not None and not 0 < seconds <= 3600:
+        raise StudyError(f"seconds = {seconds} is out of range; it must lie in (0, 3600].")
+    for part in parts:
+        if part not in sizes.parts:
+            known = ", ".join(sizes.parts)
+            raise StudyError(f"there is no part {part!r} of the benchmark; choose from {known}.")
+    library()
+    return replace(
+        sizes, repeats=repeats or sizes.repeats, seconds=seconds or sizes.seconds,
+        parts=tuple(parts) or sizes.parts)  # fmt: skip
+
+
+def _measured(profile: str, sizes: Sizes, bar: bool) -> Path:
+    unfinished = STUDY / "data" / "checkpoints" / f"bench-{profile}.json"
+    about = {"profile": profile, "sizes": json.loads(json.dumps(asdict(sizes)))}
+    record = {**about, "seconds": 0.0}
+    if unfinished.exists():
+        before = json.loads(unfinished.read_text())
+        if {name: before[name] for name in about} == about:
+            record = before
+    if "peaks" not in record:
+        record["peaks"] = {p: floor.peak(p, sizes.seconds) for p in floor.DTYPES}
+    peaks = record["peaks"]
+    precisions = ("float32", "bf16") if peaks["bf16"] > peaks["float32"] else ("float32",)
+    work = _work(sizes, precisions)
+    with tqdm(total=sum(turns for turns, _ in work.values()), desc="bench", disable=not bar) as shown:
+        for part, (turns, measure) in work.items():
+            if part in record:
+                shown.update(turns)
+                continue
+            started = time.monotonic()
+            record[part] = measure(shown)
+            record["seconds"] += time.monotonic() - started
+            _write(unfinished, record)
+    now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    path = STUDY / "data" / "runs" / "bench" / f"bench-{profile}-{now}.json"
+    record = {"id": path.stem, **record, "seconds": round(record["seconds"], 1)}
+    _write(path, record | {"stamp": stamp("cpu")})
+    unfinished.unlink()
+    return path
+
+
+def _work(sizes: Sizes, precisions) -> dict[str, tuple[int, Callable]]:
+    """Of every part that is asked for: how many turns it takes, and what measures it."""
+    best = precisions[-1]
+    found = {
+        "training": (training.turns(sizes, precisions),
+                     lambda bar: training.measure(sizes, precisions, bar)),
+        "breakdown": (breakdown.turns(sizes, precisions),
+                      lambda bar: breakdown.measure(sizes, precisions, bar)),
+        "evaluation": (evaluation.turns(sizes), lambda bar: evaluation.measure(sizes, bar)),
+        "cost": (cost.turns(sizes), lambda bar: cost.measure(sizes, best, bar)),
+        "grid": (grid.turns(sizes), lambda bar: grid.measure(sizes, bar)),
+        "memory": (1, lambda bar: memory.measure(sizes, bar)),
+    }  # fmt: skip
+    return {part: found[part] for part in sizes.parts}
+
+
+def _write(path: Path, record: dict) -> None:
+    text = json.dumps(finite(record), indent=1, allow_nan=False) + "\n"
+    write_atomically(path, lambda p: p.write_text(text))

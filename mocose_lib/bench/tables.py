@@ -1,0 +1,160 @@
+"""Ratios and tables from the file of one benchmark; everything shown is derived from it here."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from ..config import StudyError
+from ..files import STUDY
+from .plain import AUTHORS
+
+# What the study has set itself: at least, and for transfer at most.
+TARGETS = {"authors": 4.0, "simcse": 1.5, "grid": 1.3, "sts": 2.0, "floor": 0.5, "transfer": 3.0}
+SETTLED = 0.2  # of the steps, after which memory shall not grow
+
+
+def newest(profile: str | None = None) -> dict:
+    """The newest benchmark's record (of a profile). Raises StudyError when there is none."""
+    folder = STUDY / "data" / "runs" / "bench"
+    paths = sorted(folder.glob(f"bench-{profile or '*'}-*.json"), key=lambda p: p.stem[-16:])
+    if not paths:
+        raise StudyError("there is no benchmark yet; make one with `mocose bench` or mode = 'run'.")
+    return read(paths[-1])
+
+
+def read(path: Path) -> dict:
+    """A benchmark's record. Raises StudyError when its file is damaged."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as cause:
+        raise StudyError(f"{path.name} is damaged ({cause}); delete it and run again.") from None
+
+
+def settings(record: dict) -> pd.DataFrame:
+    """How much was measured: every field of `sizes.Sizes`."""
+    found = record["sizes"] | {f"peak {p}, GFLOP/s": round(x / 1e9) for p, x in record["peaks"].items()}
+    return pd.DataFrame({"value": {name: str(value) for name, value in found.items()}})
+
+
+def rows(record: dict, part: str) -> pd.DataFrame:
+    """The rows of a part. Raises StudyError when the benchmark left it out."""
+    if part not in record:
+        raise StudyError(f"benchmark {record['id']} has no part {part!r}; run it without --parts.")
+    return pd.DataFrame(record[part])
+
+
+def precisions(record: dict) -> tuple[str, ...]:
+    """Those that were measured, the fastest one last."""
+    return ("float32", "bf16") if record["peaks"]["bf16"] > record["peaks"]["float32"] else ("float32",)
+
+
+def spread(values: pd.Series) -> dict[str, float]:
+    """Median, smallest and largest of the rounds."""
+    return {"median": values.median(), "low": values.min(), "high": values.max(), "n": len(values)}
+
+
+def ratio(table: pd.DataFrame, slow: str, fast: str, by: str = "seconds") -> pd.Series:
+    """seconds of `slow` / seconds of `fast`, round by round."""
+    column = table.set_index(["repeat", "system"])[by].unstack()
+    return (column[slow] / column[fast]).dropna()
+
+
+def throughput(record: dict) -> pd.DataFrame:
+    """Sentences a second of every system, encoder and text, and milliseconds a step."""
+    table = rows(record, "training")
+    table = table[~table["system"].str.startswith(("floor", "products"))]
+    groups = table.assign(rate=table["batch"] / table["seconds"], ms=1e3 * table["seconds"])
+    found = [
+        {"encoder": encoder, "text": text, "system": system, **spread(group["rate"]),
+         "ms a step": group["ms"].median()}
+        for (encoder, text, system), group in groups.groupby(["encoder", "text", "system"], sort=False)
+    ]  # fmt: skip
+    return pd.DataFrame(found)
+
+
+def ratios(record: dict) -> pd.DataFrame:
+    """Every promised figure: median of the rounds, their spread, the same in processor time where
+    it was taken, the target, and whether the median reaches it."""
+    found = [*_training(record), *_evaluation(record), *_grid(record)]
+    return pd.DataFrame(found, columns=[
+        "figure", "encoder", "text", "median", "low", "high", "n", "by processor time", "target",
+        "reached"])  # fmt: skip
+
+
+def _line(figure, group, slow, fast, factor=1.0, target=None, at_most=False, encoder="", text=""):
+    """A row of `ratios`."""
+    values = factor * ratio(group, slow, fast)
+    cpu = None
+    if "cpu_seconds" in group and group.loc[group["system"].isin([slow, fast]), "cpu_seconds"].notna().all():
+        cpu = (factor * ratio(group, slow, fast, "cpu_seconds")).median()
+    median = values.median()
+    reached = None if target is None else (median <= target if at_most else median >= target)
+    return {"figure": figure, "encoder": encoder, "text": text, **spread(values),
+            "by processor time": cpu, "target": target, "reached": reached}  # fmt: skip
+
+
+def _training(record: dict):
+    if "training" not in record:
+        return
+    best = precisions(record)[-1]
+    groups = rows(record, "training").groupby(["encoder", "text"], sort=False)
+    for (encoder, text), group in groups:
+        case = {"encoder": encoder, "text": text}
+        plain = "plain MoCoSE float32"
+        for name in dict.fromkeys(("float32", best)):
+            ours = f"MoCoSE {name}"
+            yield _line(f"{ours} / plain loop", group, plain, ours, **case)
+        yield _line(f"MoCoSE {best} / authors' code", group, plain, f"MoCoSE {best}", AUTHORS,
+                    TARGETS["authors"], **case)  # fmt: skip
+        for name in precisions(record):
+            yield _line(f"SimCSE {name} / sentence-transformers", group,
+                        f"sentence-transformers SimCSE {name}", f"SimCSE {name}",
+                        target=TARGETS["simcse"], **case)  # fmt: skip
+        for name in precisions(record) if text == "full" else ():
+            target = TARGETS["floor"] if (encoder, name) == ("4x256", best) else None
+            yield _line(f"floor / MoCoSE {name}", group, f"floor {name}", f"MoCoSE {name}",
+                        target=target, **case)  # fmt: skip
+
+
+def _evaluation(record: dict):
+    if "evaluation" not in record:
+        return
+    for encoder, group in rows(record, "evaluation").groupby("encoder", sort=False):
+        theirs = [s for s in group["system"].unique() if s.startswith("sentence-transformers")]
+        medians = group.groupby("system")["seconds"].median()
+        best = min(theirs, key=lambda system: medians[system])
+        yield _line(f"seven STS tasks / {best}", group, best, "STS", target=TARGETS["sts"],
+                    encoder=encoder, text=group["benchmark"].iloc[0])  # fmt: skip
+        whole = group[group["system"] == "transfer"]
+        encoding = whole.assign(system="encoding", seconds=whole["encoding"], cpu_seconds=None)
+        yield _line("seven transfer tasks / encoding them", pd.concat([whole, encoding]),
+                    "transfer", "encoding", target=TARGETS["transfer"], at_most=True,
+                    encoder=encoder, text=group["benchmark"].iloc[0])  # fmt: skip
+
+
+def _grid(record: dict):
+    if "grid" in record:
+        yield _line("grid: side by side / one at a time", rows(record, "grid"), "one at a time",
+                    "side by side", target=TARGETS["grid"], encoder="2x128", text="natural")  # fmt: skip
+
+
+def cost(record: dict) -> pd.DataFrame:
+    """The measured points with the formula's prediction and the floor, and their relative error."""
+    table = pd.DataFrame(record["cost"]["rows"])
+    table["floor"] = table["flops"] / record["cost"]["peak"]
+    return table.assign(error=table["predicted"] / table["seconds"] - 1)
+
+
+def same_scores(record: dict) -> float:
+    """The largest difference of a Spearman x 100 between ours and sentence-transformers'."""
+    found = [{"encoder": r["encoder"], **r["scores"]} for r in record["evaluation"] if r.get("scores")]
+    by_encoder = pd.DataFrame(found).groupby("encoder")
+    return float((by_encoder.max() - by_encoder.min()).to_numpy().max())
+
+
+def memory_growth(record: dict) -> float:
+    """Megabytes that the process has grown since SETTLED of its steps."""
+    table = rows(record, "memory")
+    settled = table[table["step"] >= SETTLED * table["step"].max()]["megabytes"]
+    return float(settled.iloc[-1] - settled.iloc[0])

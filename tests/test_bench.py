@@ -1,0 +1,260 @@
+"""The benchmark counts rightly, compares like with like, and survives interruption. Times no test."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+from tqdm.auto import tqdm
+from transformers import BertConfig
+
+from mocose_lib import encoder as encoders
+from mocose_lib import learner
+from mocose_lib.bench import breakdown, clock, cost, floor, plain, run, sizes, tables, training
+from mocose_lib.config import StudyError
+from mocose_lib.data import load_corpus
+from mocose_lib.methods.base import column, load_encoder, training_ids
+from mocose_lib.train import train
+
+SHAPE = BertConfig(hidden_size=4, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)
+
+
+class Once:
+    """A clock that lets one step pass."""
+
+    def __init__(self):
+        self.steps = 0
+
+    def step(self):
+        self.steps += 1
+        if self.steps > 1:
+            raise clock.Enough
+
+
+# --- the floor ---
+@pytest.mark.parametrize(("first_token", "expected"), [(False, 1824), (True, 864)])
+def test_products_of_a_layer_by_hand(first_token, expected):
+    """6 tokens: 3 x 192 for queries, keys, values; 144 scores, 144 mixture, 192 output, 384 up and
+    down. For [CLS] alone, 2 of them: 64 + 2 x 192, 48, 48, 64, 128, 128."""
+    assert floor.flops(floor.encoder_products(SHAPE, 2, 3, 1, first_token)) == expected
+
+
+@pytest.mark.parametrize("first_token", [True, False])
+@pytest.mark.parametrize("method", ["mocose", "simcse"])
+def test_flops_of_a_step_are_those_that_torch_counts(small, monkeypatch, first_token, method):
+    if not first_token:
+        monkeypatch.setattr(encoders, "applies", lambda model: False)
+    config = small(corpus_size=400, batch_lengths="equal", queue_size=16, queue_init=16)
+    loop = {"mocose": training.our_mocose, "simcse": training.our_simcse}[method]
+    encoder = load_encoder(config, "cpu")
+    lengths = []
+    pad = encoders.Encoder.pad
+
+    def noted(self, ids, multiple=8):
+        lengths.append(max(map(len, ids)))
+        return pad(self, ids, multiple)
+
+    with FlopCounterMode(display=False) as counter:
+        monkeypatch.setattr(encoders.Encoder, "pad", noted)
+        with pytest.raises(clock.Enough):
+            loop(config, Once())
+    changed = config if method == "mocose" else training.vary(config, method="simcse", mlp="never")
+    products = floor.step_products(changed, encoder, lengths[-1], first_token)
+    assert counter.get_total_flops() == floor.flops(products)
+
+
+def test_peak_and_products_are_times():
+    assert floor.peak("float32", 0.01) > 0
+    assert floor.seconds_of([floor.Product(3, 4, 4, 4, 2), floor.Product(1, 4, 4, 4, 1)], "bf16") > 0
+
+
+# --- the plain loop ---
+@pytest.mark.parametrize("dropout", [0.0, 0.2])
+def test_the_plain_loop_has_the_losses_of_ours(small, monkeypatch, dropout):
+    monkeypatch.setattr(learner.sts, "dev_score", lambda *_: 0.0)
+    config = small(
+        steps=8, eval_every=1, dropout=dropout, head_dropout=dropout, fgsm_epsilon=1e-2,
+        fgsm_gradient="stale", selection="last")  # fmt: skip
+    encoder = load_encoder(config, "cpu")
+    ids = training_ids(config, encoder)
+    sentences = list(load_corpus(config.corpus, config.corpus_size)["sentence"])
+    found = list(plain.losses(config, encoder, sentences, column(ids, "length")))
+    ours = train(config, load_encoder(config, "cpu"), ids, bar=False).history
+    assert found == pytest.approx([row["loss"] for row in ours], abs=1e-4)
+
+
+# --- the clock ---
+def test_the_clock_leaves_the_first_steps_out(monkeypatch):
+    times = iter([0, 10, 20, 30, 31, 33, 36])
+    monkeypatch.setattr(clock.time, "perf_counter", lambda: next(times))
+    found = clock.Clock(seconds=5)
+    assert [found.tick() for _ in range(7)] == [False] * 6 + [True]
+    assert found.result()["seconds"] == 2 and found.result()["steps"] == 3
+
+
+def test_a_loop_that_ends_too_early_is_not_timed():
+    with pytest.raises(ValueError, match="too few"):
+        clock.timed(lambda clock: clock.step(), 1.0)
+
+
+def test_every_competitor_has_one_turn_in_each_round():
+    turns = {name: lambda name=name: {"seconds": len(name)} for name in ("a", "bb", "ccc")}
+    rows = list(clock.in_turns(turns, 4, tqdm(disable=True)))
+    assert len(rows) == 12
+    assert {(row["system"], row["repeat"]) for row in rows} == {(n, r) for n in turns for r in range(4)}
+    assert len({tuple(row["system"] for row in rows[i : i + 3]) for i in (0, 3, 6, 9)}) > 1
+
+
+# --- the formula ---
+def test_the_formula_finds_the_numbers_it_was_made_with():
+    rng = np.random.default_rng(0)
+    rows = [
+        {"flops": f, "activations": a, "parameters": p, "seconds": f / 1e11 + 2e-3 + 4e-8 * a + 3e-9 * p}
+        for f, a, p in rng.uniform([1e8, 1e4, 1e5], [1e10, 1e6, 1e7], (12, 3))
+    ]
+    fit = cost.fitted(rows, 1e11)
+    assert fit == pytest.approx({"fixed": 2e-3, "activation": 4e-8, "parameter": 3e-9}, rel=1e-6)
+    assert [cost.predicted(r, 1e11, fit) for r in rows] == pytest.approx([r["seconds"] for r in rows])
+
+
+@pytest.mark.parametrize(
+    ("operator", "kind"),
+    [("aten::addmm", "matrix products"), ("aten::bernoulli_", "dropout: random numbers"),
+     ("aten::_fused_adamw_", "optimiser and clipping"), ("aten::lerp_", "moving average"),
+     ("aten::embedding_dense_backward", "embedding table"), ("aten::copy_", "copies and casts"),
+     ("aten::gelu_backward", "GELU, LayerNorm, softmax"), ("aten::mul", breakdown.ELEMENTWISE)],
+)  # fmt: skip
+def test_kinds_of_operations(operator, kind):
+    assert breakdown.kind_of(operator) == kind
+
+
+# --- ratios ---
+def record(**parts) -> dict:
+    return {"id": "bench-x", "peaks": {"float32": 2.0, "bf16": 1.0}, **parts}
+
+
+def turn(system: str, *seconds: float, **more) -> list[dict]:
+    return [{"system": system, "repeat": i, "seconds": s, "cpu_seconds": s / 2, **more}
+            for i, s in enumerate(seconds)]  # fmt: skip
+
+
+def test_ratios_by_hand():
+    case = dict(encoder="4x256", text="full", batch=64)
+    rows = [
+        *turn("MoCoSE float32", 1.0, 2.0, 1.0, **case), *turn("SimCSE float32", 1.0, 1.0, 1.0, **case),
+        *turn("plain MoCoSE float32", 3.0, 4.0, 2.0, **case), *turn("floor float32", 0.6, 0.8, 0.7, **case),
+        *turn("sentence-transformers SimCSE float32", 1.0, 2.0, 1.2, **case),
+    ]  # fmt: skip
+    found = tables.ratios(record(training=rows, grid=turn("one at a time", 3.0) + turn("side by side", 2.0)))
+    found = found.set_index("figure")
+    step = found.loc["MoCoSE float32 / plain loop"]
+    assert (step["median"], step["low"], step["high"], step["n"]) == (2.0, 2.0, 3.0, 3)
+    theirs = found.loc["MoCoSE float32 / authors' code"]
+    assert theirs["median"] == pytest.approx(2 * 273 / 167) and not theirs["reached"]
+    assert found.loc["floor / MoCoSE float32", "median"] == 0.6
+    assert found.loc["floor / MoCoSE float32", "reached"]
+    assert found.loc["SimCSE float32 / sentence-transformers", "median"] == 1.2
+    assert found.loc["grid: side by side / one at a time", "reached"]
+
+
+def test_transfer_may_take_at_most_its_target():
+    case = dict(encoder="2x128", benchmark="generated")
+    rows = [
+        *turn("STS", 1.0, **case), *turn("sentence-transformers STS, batch 16", 4.0, **case),
+        *turn("sentence-transformers STS, batch 128", 3.0, **case),
+        *turn("transfer", 5.0, **case, encoding=2.0),
+    ]  # fmt: skip
+    found = tables.ratios(record(evaluation=rows)).set_index("figure")
+    assert found.loc["seven STS tasks / sentence-transformers STS, batch 128", "median"] == 3.0
+    transfer = found.loc["seven transfer tasks / encoding them"]
+    assert transfer["median"] == 2.5 and transfer["reached"]
+
+
+def test_memory_growth_leaves_the_first_fifth_out():
+    rows = [{"step": s, "megabytes": m} for s, m in ((0, 100), (10, 300), (20, 310), (60, 312), (100, 311))]
+    assert tables.memory_growth(record(memory=rows)) == 1
+
+
+# --- one benchmark, one file ---
+@pytest.fixture
+def parts(study, monkeypatch):
+    """Parts that measure nothing and note when they are called."""
+    calls = []
+
+    def part(name):
+        def measure(bar):
+            calls.append(name)
+            return [{"system": name, "repeat": 0, "seconds": 1.0}]
+
+        return 1, measure
+
+    found = {name: part(name) for name in ("training", "grid")}
+    monkeypatch.setattr(run, "_work", lambda sizes, precisions: found)
+    monkeypatch.setattr(run.floor, "peak", lambda precision, seconds: 1.0)
+    monkeypatch.setattr(tables, "STUDY", study)
+    monkeypatch.setattr(run, "STUDY", study)
+    return found, calls
+
+
+def test_a_benchmark_is_one_file(parts, study):
+    path = run.bench("smoke", bar=False)
+    found = tables.newest()
+    assert found["id"] == path.stem and path.parent == study / "data" / "runs" / "bench"
+    assert found["profile"] == "smoke" and found["stamp"]["threads"] == 1 and found["training"]
+    assert "training" in tables.settings(found).loc["parts", "value"]
+    assert not list((study / "data" / "checkpoints").glob("*.json"))
+
+
+def test_an_interrupted_benchmark_goes_on_behind_its_last_part(parts, study):
+    found, calls = parts
+    whole = found["grid"]
+
+    def killed(bar):
+        raise KeyboardInterrupt
+
+    found["grid"] = (1, killed)
+    with pytest.raises(KeyboardInterrupt):
+        run.bench("smoke", bar=False)
+    found["grid"] = whole
+    run.bench("smoke", bar=False)
+    assert calls == ["training", "grid"]
+    run.bench("smoke", repeats=2, bar=False)  # other settings: nothing of it is taken over
+    assert calls == ["training", "grid"] * 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [(dict(profile="huge"), "no size of the benchmark 'huge'"), (dict(repeats=0), "repeats = 0"),
+     (dict(seconds=-1.0), "seconds = -1.0"), (dict(parts=("trainin",)), "no part 'trainin'")],
+)  # fmt: skip
+def test_bad_input_in_one_sentence(study, arguments, told):
+    with pytest.raises(StudyError, match=told):
+        run.bench(**arguments)
+
+
+def test_no_benchmark_and_a_damaged_one_are_said(study, monkeypatch):
+    monkeypatch.setattr(tables, "STUDY", study)
+    with pytest.raises(StudyError, match="no benchmark yet"):
+        tables.newest()
+    folder = study / "data" / "runs" / "bench"
+    folder.mkdir(parents=True)
+    (folder / "bench-quick-20260101T000000Z.json").write_text("{")
+    with pytest.raises(StudyError, match="damaged"):
+        tables.newest()
+    with pytest.raises(StudyError, match="no part 'memory'"):
+        tables.rows(record(), "memory")
+
+
+def test_sizes_can_be_written_down():
+    for found in sizes.SIZES.values():
+        assert json.loads(json.dumps(run.asdict(found)))["repeats"] >= 1
+        assert set(run._work(found, ("float32",))) == set(found.parts)
+
+
+def test_a_turn_of_every_system_is_timed(small):
+    torch.manual_seed(0)
+    config = small(steps=1_000, corpus_size=300, batch_size=8, eval_every=1_000)
+    for loop in (training.our_mocose, training.our_simcse, training.plain_mocose, training.their_simcse):
+        row = clock.timed(lambda clock, loop=loop: loop(config, clock), 0.01)
+        assert row["seconds"] > 0 and row["steps"] >= 1

@@ -1,0 +1,121 @@
+"""Every fast path gives what the plain one gives, after as many random numbers."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+from mocose_lib import encoder as encoders
+from mocose_lib import learner, world
+from mocose_lib.encoder import Encoder
+from mocose_lib.first_token import applies
+from mocose_lib.methods import METHODS
+from mocose_lib.methods.s_simcse import sample_dropout
+
+SENTENCES = world.sentences(24, seed=3)
+
+
+@pytest.fixture(params=["bert", "roberta"])
+def folder(request, tiny, tiny_roberta):
+    return str(tiny if request.param == "bert" else tiny_roberta)
+
+
+@pytest.fixture
+def whole(monkeypatch):
+    """whole(): from here on the last layer computes every token."""
+    return lambda: monkeypatch.setattr(encoders, "applies", lambda model: False)
+
+
+def batch(encoder: Encoder, padded: bool, shuffled: bool):
+    """ids, mask and positions of some sentences, cut to one length where none is padded."""
+    ids = encoder.tokenize(SENTENCES)
+    if not padded:
+        ids = [tokens[: min(map(len, ids))] for tokens in ids]
+    ids, mask = encoder.pad(ids, multiple=1)
+    order = torch.rand(mask.shape, generator=torch.Generator().manual_seed(1)).argsort(1)
+    return ids, mask, order if shuffled else None
+
+
+def passed(encoder: Encoder, ids, mask, positions, half=False):
+    """Vectors, gradients of all parameters, and the next random number."""
+    torch.manual_seed(5)
+    encoder.zero_grad()
+    with torch.autocast("cpu", torch.bfloat16, enabled=half):
+        vectors = encoder(encoder.words(ids), mask, positions)
+    vectors.float().pow(3).sum().backward()
+    gradients = {name: p.grad.clone() for name, p in encoder.model.named_parameters()}
+    return vectors.detach().float(), gradients, torch.rand(1)
+
+
+@pytest.mark.parametrize("training", [False, True], ids=["evaluation", "training"])
+@pytest.mark.parametrize("shuffled", [False, True], ids=["in order", "shuffled"])
+@pytest.mark.parametrize("padded", [False, True], ids=["one length", "padded"])
+def test_first_token_is_that_of_the_whole_layer(folder, whole, padded, shuffled, training):
+    encoder = Encoder.load(folder, dropout=0.3).train(training)
+    assert applies(encoder.model)
+    inputs = batch(encoder, padded, shuffled)
+    fast = passed(encoder, *inputs)
+    whole()
+    plain = passed(encoder, *inputs)
+    torch.testing.assert_close(fast[:2], plain[:2], rtol=1e-4, atol=1e-5)
+    assert torch.equal(fast[2], plain[2])  # as many random numbers drawn
+
+
+def test_first_token_in_bf16(tiny, whole):
+    encoder = Encoder.load(str(tiny), dropout=0.3).train()
+    inputs = batch(encoder, padded=True, shuffled=False)
+    fast = passed(encoder, *inputs, half=True)
+    whole()
+    plain = passed(encoder, *inputs, half=True)
+    torch.testing.assert_close(fast[0], plain[0], rtol=0.05, atol=0.05)
+    assert torch.equal(fast[2], plain[2])
+
+
+def test_the_whole_layer_is_computed_where_its_parts_are_replaced(tiny):
+    encoder = Encoder.load(str(tiny)).train()
+    sampled = copy.deepcopy(encoder)
+    sample_dropout(sampled, 0.0, 0.2, sentence_wise=True)
+    assert applies(encoder.model) and not applies(sampled.model)
+    encoder.model.config._attn_implementation = "eager"
+    assert not applies(encoder.model)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "first_last"])
+def test_other_poolings_read_every_token(tiny, monkeypatch, pooling):
+    monkeypatch.setattr(encoders, "first_token", lambda *_: pytest.fail("only [CLS] was computed"))
+    Encoder.load(str(tiny), pooling).encode(SENTENCES)
+
+
+VARIANTS = {
+    "mocose": {},
+    "mocose, frozen first": dict(freeze_steps=4, head_lr=1e-2),
+    "mocose, published FGSM": dict(fgsm_epsilon=1e-3, fgsm_gradient="stale"),
+    "simcse": dict(method="simcse"),
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_loss_curves_are_equal(small, whole, monkeypatch, variant):
+    monkeypatch.setattr(learner.sts, "dev_score", lambda *_: 0.0)
+    config = small(steps=16, eval_every=1, selection="last", **VARIANTS[variant])
+    fast = METHODS[config.method](config, bar=False)
+    whole()
+    plain = METHODS[config.method](config, bar=False)
+    curves = [[row["loss"] for row in fitted.progress.history] for fitted in (fast, plain)]
+    assert len(curves[0]) == 16 and curves[0] == pytest.approx(curves[1], abs=2e-4)
+    torch.testing.assert_close(
+        *(torch.from_numpy(fitted.encode(SENTENCES)) for fitted in (fast, plain)), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("multiple", [1, 8])
+def test_pad_is_row_by_row(encoder, multiple):
+    ids = encoder.tokenize(SENTENCES)
+    padded, mask = encoder.pad(ids, multiple)
+    rows = [torch.tensor(tokens) for tokens in ids]
+    expected = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=encoder.tokenizer.pad_token_id)
+    length = expected.shape[1]
+    assert padded.shape == mask.shape and padded.shape[1] == -(-length // multiple) * multiple
+    assert torch.equal(padded[:, :length], expected)
+    assert (padded[:, length:] == encoder.tokenizer.pad_token_id).all()
+    assert mask.sum(1).tolist() == [*map(len, ids)] and mask[:, 0].all()
