@@ -64,8 +64,9 @@ def verdict(claim: Claim, runs: pd.DataFrame, metric: str | None = None) -> Verd
     """One claim on its own, at 95 %, without correction for others.
 
     `runs` has one row per run: config fields (with `seed`) and metrics as columns. `metric`
-    replaces the claim's own. Raises StudyError for a field or metric that is no column, and for
-    a point that fits several runs of one seed.
+    replaces the claim's own. The score of a task that the runs' benchmark has not gives "no runs".
+    Raises StudyError for a field or other metric that is no column, and for a point that fits
+    several runs of one seed.
     """
     found = _effects(claim, runs, metric or claim.metric)
     answer = _judge(claim, found, LEVEL)

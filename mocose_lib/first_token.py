@@ -20,9 +20,8 @@ def applies(model: nn.Module) -> bool:
     a dropout module or the attention has been replaced.
     """
     settings = model.config
-    if settings.model_type not in KINDS or settings._attn_implementation != "sdpa":
-        return False
-    if settings.is_decoder:
+    usual = settings._attn_implementation == "sdpa" and not settings.is_decoder
+    if settings.model_type not in KINDS or not usual:
         return False
     dropouts = _dropouts(model.encoder.layer[-1])
     if any(type(module) is not nn.Dropout for module in dropouts):
@@ -49,11 +48,11 @@ def first_token(
         hidden = layer(hidden, seen)
     first, shape = hidden[:, 0], hidden.shape
     after = last.attention.output
-    found = _dropped(after.dense(_attention(last.attention.self, hidden, seen)), shape, after.dropout)
-    first = after.LayerNorm(found + first)
+    found = after.dense(_attention(last.attention.self, hidden, seen))
+    first = after.LayerNorm(_dropped(found, shape, after.dropout) + first)
     after = last.output
-    found = _dropped(after.dense(last.intermediate(first)), shape, after.dropout)
-    return after.LayerNorm(found + first)
+    found = after.dense(last.intermediate(first))
+    return after.LayerNorm(_dropped(found, shape, after.dropout) + first)
 
 
 def _attention(

@@ -210,6 +210,7 @@ def effects(table: pd.DataFrame, xlabel: str, limit: float | None = None) -> Fig
     ax.set(xlabel=xlabel, ylim=(-0.8, len(table) - 0.2))
     if limit:
         ax.set_xscale("symlog", linthresh=limit)
+        ax.xaxis.set_major_formatter("{x:g}")
     return figure
 
 

@@ -68,13 +68,14 @@ def labels_of(grid: Grid, runs: pd.DataFrame) -> list[str]:
 
 def differences(runs: pd.DataFrame, baseline: str, metric: str = METRIC) -> pd.DataFrame:
     """A row a point: its mean difference to `baseline`, paired by seed, with 95 % interval and n."""
-    base = runs[runs["label"] == baseline].set_index("seed")[metric]
+    scores = {label: group.set_index("seed")[metric].to_dict()
+              for label, group in runs.groupby("label", sort=False)}  # fmt: skip
+    base = scores.pop(baseline, {})
     rows = []
-    for label, group in runs[runs["label"] != baseline].groupby("label", sort=False):
-        found = interval(paired(group.set_index("seed")[metric].to_dict(), base.to_dict()))
-        rows.append({"point": label, "difference": found.mean, "low": found.low,
-                     "high": found.high, "n": found.n})  # fmt: skip
-    return pd.DataFrame(rows)
+    for label, found in scores.items():
+        found = interval(paired(found, base))
+        rows.append((label, found.mean, found.low, found.high, found.n))
+    return pd.DataFrame(rows, columns=["point", "difference", "low", "high", "n"])
 
 
 def stored(config: Config, profile: str) -> str:
@@ -113,7 +114,8 @@ def staleness(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
             rows.append({"label": label, "seed": config.seed, "equation 4": config.traceable_distance,
                          "empirical": found["empirical_distance"],
                          "retained of the oldest": found["retained"][-1]})  # fmt: skip
-    return pd.DataFrame(rows)
+    columns = ["label", "seed", "equation 4", "empirical", "retained of the oldest"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def paper_values(grid: Grid, metric: str = "avg") -> dict[str, float]:
@@ -175,7 +177,8 @@ def by_task(grid: Grid, runs: pd.DataFrame, paper: dict[str, float]) -> pd.DataF
     """A row a system: mean of each of the seven tasks, their average with its 95 % interval, n, and
     the papers' average."""
     tasks = [column for column in runs if column.endswith(" test all")]
-    means = runs.groupby("label")[tasks].mean().rename(columns=lambda c: c.removesuffix(" test all"))
+    means = runs.groupby("label")[tasks].mean()
+    means = means.rename(columns=lambda column: column.removesuffix(" test all"))
     average = summary(runs, ["label"]).set_index("label").rename(columns={"mean": "avg"})
     table = means.join(average).loc[labels_of(grid, runs)]
     return table.assign(paper=table.index.map(paper)).rename_axis("system").round(2).reset_index()

@@ -27,7 +27,14 @@ install_import_hook(names, "conftest.typechecked")
 
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
-from transformers import BertConfig, BertModel, BertTokenizerFast, RobertaConfig, RobertaModel
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    BertModel,
+    BertTokenizerFast,
+    RobertaConfig,
+    RobertaModel,
+)
 
 from mocose_lib import data, sts, world
 from mocose_lib.config import Config
@@ -76,6 +83,12 @@ def tiny_roberta(tmp_path_factory) -> Path:
     return save_encoder(
         RobertaModel, RobertaConfig, folder, pad_token_id=0, bos_token_id=2, eos_token_id=3
     )
+
+
+@pytest.fixture(scope="session")
+def masked(tmp_path_factory) -> Path:
+    """A random BERT as `tiny`, with its masked-language-model head."""
+    return save_encoder(BertForMaskedLM, BertConfig, tmp_path_factory.mktemp("encoders") / "masked")
 
 
 @pytest.fixture

@@ -38,14 +38,14 @@ def batch(encoder: Encoder, padded: bool, shuffled: bool):
 
 
 def passed(encoder: Encoder, ids, mask, positions, half=False):
-    """Vectors, gradients of all parameters, and the next random number."""
+    """Vectors, the gradient of all parameters as one vector, and the next random number."""
     torch.manual_seed(5)
     encoder.zero_grad()
     with torch.autocast("cpu", torch.bfloat16, enabled=half):
         vectors = encoder(encoder.words(ids), mask, positions)
     vectors.float().pow(3).sum().backward()
-    gradients = {name: p.grad.clone() for name, p in encoder.model.named_parameters()}
-    return vectors.detach().float(), gradients, torch.rand(1)
+    gradient = torch.cat([p.grad.flatten() for p in encoder.model.parameters()])
+    return vectors.detach().float(), gradient, torch.rand(1)
 
 
 @pytest.mark.parametrize("training", [False, True], ids=["evaluation", "training"])
@@ -58,7 +58,8 @@ def test_first_token_is_that_of_the_whole_layer(folder, whole, padded, shuffled,
     fast = passed(encoder, *inputs)
     whole()
     plain = passed(encoder, *inputs)
-    torch.testing.assert_close(fast[:2], plain[:2], rtol=1e-4, atol=1e-5)
+    for found, expected in zip(fast[:2], plain[:2], strict=True):
+        assert (found - expected).norm() < 1e-5 * expected.norm()
     assert torch.equal(fast[2], plain[2])  # as many random numbers drawn
 
 
@@ -98,14 +99,14 @@ VARIANTS = {
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_loss_curves_are_equal(small, whole, monkeypatch, variant):
     monkeypatch.setattr(learner.sts, "dev_score", lambda *_: 0.0)
-    config = small(steps=16, eval_every=1, selection="last", **VARIANTS[variant])
+    config = small(steps=16, eval_every=4, selection="last", **VARIANTS[variant])
     fast = METHODS[config.method](config, bar=False)
     whole()
     plain = METHODS[config.method](config, bar=False)
     curves = [[row["loss"] for row in fitted.progress.history] for fitted in (fast, plain)]
-    assert len(curves[0]) == 16 and curves[0] == pytest.approx(curves[1], abs=2e-4)
-    torch.testing.assert_close(
-        *(torch.from_numpy(fitted.encode(SENTENCES)) for fitted in (fast, plain)), rtol=1e-3, atol=1e-3)
+    assert len(curves[0]) == 4 and curves[0] == pytest.approx(curves[1], abs=2e-4)
+    found, expected = (torch.from_numpy(fitted.encode(SENTENCES)) for fitted in (fast, plain))
+    assert (found - expected).norm() < 1e-3 * expected.norm()
 
 
 @pytest.mark.parametrize("multiple", [1, 8])
@@ -113,9 +114,11 @@ def test_pad_is_row_by_row(encoder, multiple):
     ids = encoder.tokenize(SENTENCES)
     padded, mask = encoder.pad(ids, multiple)
     rows = [torch.tensor(tokens) for tokens in ids]
-    expected = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=encoder.tokenizer.pad_token_id)
+    fill = encoder.tokenizer.pad_token_id
+    expected = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=fill)
     length = expected.shape[1]
-    assert padded.shape == mask.shape and padded.shape[1] == -(-length // multiple) * multiple
+    rounded = min(-(-length // multiple) * multiple, encoder.positions)
+    assert padded.shape == mask.shape == (len(ids), rounded)
     assert torch.equal(padded[:, :length], expected)
-    assert (padded[:, length:] == encoder.tokenizer.pad_token_id).all()
+    assert (padded[:, length:] == fill).all()
     assert mask.sum(1).tolist() == [*map(len, ids)] and mask[:, 0].all()

@@ -1,5 +1,7 @@
 """Where a step's time goes, by torch's own profiler."""
 
+from contextlib import suppress
+
 import torch
 from torch.profiler import ProfilerActivity, profile
 
@@ -31,11 +33,8 @@ def kind_of(operator: str) -> str:
 def breakdown(config: Config, seconds: float) -> dict[str, float]:
     """Milliseconds of a MoCoSE step by kind of operation; REST is what no operator took."""
     clock = Clock(seconds)
-    with profile(activities=[ProfilerActivity.CPU]) as profiler:
-        try:
-            our_mocose(config, clock)
-        except Enough:
-            pass
+    with profile(activities=[ProfilerActivity.CPU]) as profiler, suppress(Enough):
+        our_mocose(config, clock)
     steps = len(clock.wall) - 1
     found = dict.fromkeys((*KINDS, ELEMENTWISE), 0.0)
     for event in profiler.key_averages():

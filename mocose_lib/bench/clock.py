@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 
@@ -62,10 +63,8 @@ class Watched:
 def timed(loop: Callable[[Clock], object], seconds: float) -> dict[str, float]:
     """What a step of `loop(clock)` takes; the loop ends by Enough or by returning."""
     clock = Clock(seconds)
-    try:
+    with suppress(Enough):
         loop(clock)
-    except Enough:
-        pass
     return clock.result()
 
 

@@ -14,13 +14,15 @@ def ratios(table: pd.DataFrame) -> Figure:
     style()
     figure, ax = plt.subplots(figsize=(7.2, 0.32 * len(table) + 1.2))
     rows = np.arange(len(table))[::-1]
-    names = [f"{r.figure} ({', '.join(filter(None, (r.encoder, r.text)))})" for r in table.itertuples()]
+    names = [
+        f"{r.figure} ({', '.join(filter(None, (r.encoder, r.text)))})" for r in table.itertuples()
+    ]
     ax.hlines(rows, table["low"], table["high"], color=OURS, lw=2)
     ax.plot(table["median"], rows, "o", color=OURS, ms=5, label="median and range of the rounds")
     ax.plot(table["target"].astype(float), rows, "D", color=PAPER, ms=5, mfc="none", label="target")
     ax.axvline(1, color="black", lw=0.8)
     ax.set_yticks(rows, names, fontsize=8)
-    ax.set(xlabel="ratio of times", xscale="log", ylim=(-0.8, len(table) - 0.2))
+    ax.set(xlabel="speed of the first / of the second", xscale="log", ylim=(-0.8, len(table) - 0.2))
     ticks = [t for t in (0.1, 0.2, 0.5, 1, 2, 4, 8, 16) if t <= 1.5 * table["high"].max()]
     ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
     ax.minorticks_off()
@@ -36,9 +38,12 @@ def breakdown(table: pd.DataFrame) -> Figure:
     wide = wide[table["kind"].drop_duplicates()]
     figure, ax = plt.subplots(figsize=(7.2, 0.6 * len(wide) + 2.0))
     share = wide.div(wide.sum(axis=1), axis=0) * 100
-    share.plot.barh(stacked=True, ax=ax, color=sns.color_palette("colorblind", len(wide.columns)), width=0.7)
+    colors = sns.color_palette("colorblind", len(wide.columns))
+    share.plot.barh(stacked=True, ax=ax, color=colors, width=0.7)
     ax.set(xlabel="share of a training step (%)", ylabel="", xlim=(0, 100))
-    ax.legend(loc="upper center", bbox_to_anchor=(0.4, -0.25), ncols=2, frameon=False, fontsize=8)
+    handles = ax.get_legend_handles_labels()
+    ax.get_legend().remove()
+    figure.legend(*handles, loc="outside lower center", ncols=3, frameon=False, fontsize=8)
     ax.grid(axis="y", visible=False)
     return figure
 
@@ -52,7 +57,7 @@ def cost(table: pd.DataFrame) -> Figure:
         part = table[table["varied"] == name].sort_values("value")
         ax.plot(part["value"], 1e3 * part["seconds"], "o", color=OURS, label="measured")
         ax.plot(part["value"], 1e3 * part["predicted"], "-", color=PAPER, label="formula")
-        ax.plot(part["value"], 1e3 * part["floor"], ":", color="black", label="matrix products at peak")
+        ax.plot(part["value"], 1e3 * part["floor"], ":", color="black", label="floor")
         ax.set(xlabel=name, xscale="log", yscale="log")
         ax.set_xticks(part["value"], [str(v) for v in part["value"]], fontsize=8)
         ax.minorticks_off()

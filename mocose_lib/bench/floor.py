@@ -68,8 +68,9 @@ def step_products(
     batch, settings = config.batch_size, encoder.model.config
     trained = encoder_products(settings, batch, length, 3, first_token)
     if config.method == "simcse":
-        mlp = Product(1, batch, encoder.width, encoder.width, 3)
-        return 2 * [*trained, mlp] + [Product(1, batch, encoder.width, batch, 3)]
+        if config.mlp != "never":
+            trained.append(Product(1, batch, encoder.width, encoder.width, 3))
+        return 2 * trained + [Product(1, batch, encoder.width, batch, 3)]
     branch = Branch(encoder, config)
     online = (encoder.pooler, branch.projection, branch.predictor)
     return [

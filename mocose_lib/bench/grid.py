@@ -1,4 +1,4 @@
-"""Throughput of a grid: single-threaded processes side by side, or one run at a time on all cores."""
+"""Throughput of a grid: single-threaded runs side by side, or one at a time on all cores."""
 
 import multiprocessing
 import os

@@ -1,5 +1,6 @@
 """The encoders and sentences that all competitors share."""
 
+from itertools import islice
 from pathlib import Path
 
 import torch
@@ -48,7 +49,7 @@ def corpus_file(text: str, number: int, tokens: int = LENGTH) -> Path:
 
 def _joined(number: int, tokens: int) -> list[str]:
     words = iter(" ".join(generated(number * (tokens // 4), seed=1)).split())
-    return [" ".join(word for word, _ in zip(words, range(tokens), strict=False)) for _ in range(number)]
+    return [" ".join(islice(words, tokens)) for _ in range(number)]
 
 
 def config_of(encoder: str, text: str, precision: str, number: int, **changes) -> Config:

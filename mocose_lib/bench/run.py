@@ -69,7 +69,8 @@ def _measured(profile: str, sizes: Sizes, bar: bool) -> Path:
     peaks = record["peaks"]
     precisions = ("float32", "bf16") if peaks["bf16"] > peaks["float32"] else ("float32",)
     work = _work(sizes, precisions)
-    with tqdm(total=sum(turns for turns, _ in work.values()), desc="bench", disable=not bar) as shown:
+    total = sum(turns for turns, _ in work.values())
+    with tqdm(total=total, desc="bench", disable=not bar) as shown:
         for part, (turns, measure) in work.items():
             if part in record:
                 shown.update(turns)

@@ -33,7 +33,8 @@ def read(path: Path) -> dict:
 
 def settings(record: dict) -> pd.DataFrame:
     """How much was measured: every field of `sizes.Sizes`."""
-    found = record["sizes"] | {f"peak {p}, GFLOP/s": round(x / 1e9) for p, x in record["peaks"].items()}
+    peaks = {f"peak {p}, GFLOP/s": round(x / 1e9) for p, x in record["peaks"].items()}
+    found = record["sizes"] | peaks
     return pd.DataFrame({"value": {name: str(value) for name, value in found.items()}})
 
 
@@ -46,7 +47,8 @@ def rows(record: dict, part: str) -> pd.DataFrame:
 
 def precisions(record: dict) -> tuple[str, ...]:
     """Those that were measured, the fastest one last."""
-    return ("float32", "bf16") if record["peaks"]["bf16"] > record["peaks"]["float32"] else ("float32",)
+    peaks = record["peaks"]
+    return ("float32", "bf16") if peaks["bf16"] > peaks["float32"] else ("float32",)
 
 
 def spread(values: pd.Series) -> dict[str, float]:
@@ -64,12 +66,12 @@ def throughput(record: dict) -> pd.DataFrame:
     """Sentences a second of every system, encoder and text, and milliseconds a step."""
     table = rows(record, "training")
     table = table[~table["system"].str.startswith(("floor", "products"))]
-    groups = table.assign(rate=table["batch"] / table["seconds"], ms=1e3 * table["seconds"])
-    found = [
-        {"encoder": encoder, "text": text, "system": system, **spread(group["rate"]),
-         "ms a step": group["ms"].median()}
-        for (encoder, text, system), group in groups.groupby(["encoder", "text", "system"], sort=False)
-    ]  # fmt: skip
+    table = table.assign(rate=table["batch"] / table["seconds"], ms=1e3 * table["seconds"])
+    by = ["encoder", "text", "system"]
+    found = []
+    for case, group in table.groupby(by, sort=False):
+        named = dict(zip(by, case, strict=True))
+        found.append({**named, **spread(group["rate"]), "ms a step": group["ms"].median()})
     return pd.DataFrame(found)
 
 
@@ -86,8 +88,9 @@ def _line(figure, group, slow, fast, factor=1.0, target=None, at_most=False, enc
     """A row of `ratios`."""
     values = factor * ratio(group, slow, fast)
     cpu = None
-    if "cpu_seconds" in group and group.loc[group["system"].isin([slow, fast]), "cpu_seconds"].notna().all():
-        cpu = (factor * ratio(group, slow, fast, "cpu_seconds")).median()
+    pair = group[group["system"].isin([slow, fast])]
+    if "cpu_seconds" in pair and pair["cpu_seconds"].notna().all():
+        cpu = (factor * ratio(pair, slow, fast, "cpu_seconds")).median()
     median = values.median()
     reached = None if target is None else (median <= target if at_most else median >= target)
     return {"figure": figure, "encoder": encoder, "text": text, **spread(values),
@@ -128,15 +131,16 @@ def _evaluation(record: dict):
                     encoder=encoder, text=group["benchmark"].iloc[0])  # fmt: skip
         whole = group[group["system"] == "transfer"]
         encoding = whole.assign(system="encoding", seconds=whole["encoding"], cpu_seconds=None)
-        yield _line("seven transfer tasks / encoding them", pd.concat([whole, encoding]),
+        yield _line("time of seven transfer tasks / encoding them (at most)", pd.concat([whole, encoding]),
                     "transfer", "encoding", target=TARGETS["transfer"], at_most=True,
                     encoder=encoder, text=group["benchmark"].iloc[0])  # fmt: skip
 
 
 def _grid(record: dict):
     if "grid" in record:
-        yield _line("grid: side by side / one at a time", rows(record, "grid"), "one at a time",
-                    "side by side", target=TARGETS["grid"], encoder="2x128", text="natural")  # fmt: skip
+        yield _line(
+            "grid: side by side / one at a time", rows(record, "grid"), "one at a time",
+            "side by side", target=TARGETS["grid"], encoder="2x128", text="natural")  # fmt: skip
 
 
 def cost(record: dict) -> pd.DataFrame:
@@ -148,7 +152,8 @@ def cost(record: dict) -> pd.DataFrame:
 
 def same_scores(record: dict) -> float:
     """The largest difference of a Spearman x 100 between ours and sentence-transformers'."""
-    found = [{"encoder": r["encoder"], **r["scores"]} for r in record["evaluation"] if r.get("scores")]
+    measured = [row for row in record["evaluation"] if row.get("scores")]
+    found = [{"encoder": row["encoder"], **row["scores"]} for row in measured]
     by_encoder = pd.DataFrame(found).groupby("encoder")
     return float((by_encoder.max() - by_encoder.min()).to_numpy().max())
 

@@ -113,7 +113,8 @@ def floors(config: Config, seconds: float) -> dict:
 
     def at_peak():
         best = floor.peak(precision, seconds)
-        return {"seconds": floor.flops(needed) / best, "whole": floor.flops(whole) / best, "peak": best}
+        found = {"seconds": floor.flops(needed) / best, "whole": floor.flops(whole) / best}
+        return found | {"peak": best}
 
     return {
         f"floor {precision}": at_peak,

@@ -41,7 +41,8 @@ def library(part: str = "") -> ModuleType:
 def make_model(config: Config, device: str):
     """Their model of the run's encoder: a transformer and a pooling."""
     theirs, modules = library(), library(".sentence_transformer.modules")
-    settings = dict.fromkeys(("hidden_dropout_prob", "attention_probs_dropout_prob"), config.dropout)
+    rates = ("hidden_dropout_prob", "attention_probs_dropout_prob")
+    settings = dict.fromkeys(rates, config.dropout)
     if config.encoder_layers:
         settings["num_hidden_layers"] = config.encoder_layers
     transformer = modules.Transformer(
@@ -63,9 +64,9 @@ def make_loss(config: Config, model) -> torch.nn.Module:
 def pairs(config: Config, lengths) -> datasets.Dataset:
     """The sentences of all batches, one behind the other, each beside itself."""
     rows = np.concatenate([*islice(batches(lengths, config), config.steps)])
-    found = load_corpus(config.corpus, config.corpus_size).select(rows)
-    found = found.select_columns("sentence").rename_column("sentence", "anchor")
-    return found.add_column("positive", found["anchor"])
+    texts = load_corpus(config.corpus, config.corpus_size)["sentence"][:]
+    texts = [texts[row] for row in rows]
+    return datasets.Dataset.from_dict({"anchor": texts, "positive": texts})
 
 
 def in_order(dataset, batch_size: int, drop_last: bool, **_) -> BatchSampler:

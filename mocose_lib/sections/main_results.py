@@ -6,7 +6,7 @@ have NLI; DeCLUTR gets the sentences of whole articles.
 """
 
 from ..claims import Claim
-from ..grids import RELEVANT, Grid, Point, beats, level, stated
+from ..grids import RELEVANT, Grid, Point, beats, stated
 from .start import START
 
 FAR = 5.0  # points: what "far ahead" means here; the papers' own distances are 4 to 11

@@ -1,0 +1,136 @@
+"""Paraphrases and back-translations by tiny random models, loaded as large ones are."""
+
+import numpy as np
+import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import (
+    GPT2Config,
+    GPT2LMHeadModel,
+    MarianConfig,
+    MarianMTModel,
+    PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
+    XLNetConfig,
+    XLNetLMHeadModel,
+)
+
+from mocose_lib import generation, language_models, world
+
+SENTENCES = world.sentences(9, seed=11)
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def save_generator(folder, model, vocabulary):
+    """A random generator with a tokenizer of whole words, both as transformers keeps them."""
+    words = Tokenizer(models.WordLevel({t: i for i, t in enumerate(vocabulary)}, unk_token="<unk>"))
+    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    PreTrainedTokenizerFast(
+        tokenizer_object=words, pad_token="<pad>", eos_token="</s>", unk_token="<unk>"
+    ).save_pretrained(folder)
+    model.save_pretrained(folder)
+    return language_models.load(str(folder), "cpu")
+
+
+VOCABULARY = ["<pad>", "</s>", "<unk>", ".", *sorted({w for s in SENTENCES for w in s.split()})]
+TEXTS = [*SENTENCES[:3], "two", "nothing known here"]
+
+
+@pytest.fixture(scope="module")
+def generators(tmp_path_factory):
+    """Random T5, Marian, GPT-2 and XLNet, saved and loaded."""
+    size, layers = len(VOCABULARY), dict(d_model=16, num_layers=1, num_heads=2)
+    ends = dict(pad_token_id=0, eos_token_id=1)
+    made = {
+        "t5": lambda: T5ForConditionalGeneration(T5Config(
+            vocab_size=size, d_kv=8, d_ff=16, initializer_factor=8.0, decoder_start_token_id=0,
+            **layers, **ends)),
+        "marian": lambda: MarianMTModel(MarianConfig(
+            vocab_size=size, d_model=16, encoder_layers=1, decoder_layers=1, encoder_ffn_dim=16,
+            decoder_ffn_dim=16, encoder_attention_heads=2, decoder_attention_heads=2, init_std=0.8,
+            max_position_embeddings=40, decoder_start_token_id=0, num_beams=2, **ends)),
+        "gpt2": lambda: GPT2LMHeadModel(GPT2Config(
+            vocab_size=size, n_embd=16, n_layer=1, n_head=2, n_positions=60, bos_token_id=1,
+            initializer_range=0.5, **ends)),
+        "xlnet": lambda: XLNetLMHeadModel(XLNetConfig(
+            vocab_size=size, d_model=16, n_layer=1, n_head=2, d_inner=16, initializer_range=0.5,
+            **ends)),
+    }  # fmt: skip
+    folder = tmp_path_factory.mktemp("generators")
+    found = {}
+    for name, make in made.items():
+        torch.manual_seed(3)
+        found[name] = save_generator(folder / name, make(), VOCABULARY)
+    return found
+
+
+@pytest.mark.parametrize("name", ["t5", "marian"])
+def test_a_transduction_is_that_of_each_text_alone(generators, name):
+    """Against one call of `generate` a text, without padding."""
+    lm = generators[name]
+    most = min(2 * max(len(text.split()) for text in TEXTS) + 10, lm.positions - 1)
+    expected = []
+    for text in TEXTS:
+        ids = lm.tokenizer(text, return_tensors="pt")["input_ids"]
+        tokens = lm.model.generate(input_ids=ids, max_new_tokens=most)[0]
+        expected.append(lm.tokenizer.decode(tokens, skip_special_tokens=True) or text)
+    found = generation.paraphrased(lm, TEXTS, rng())
+    assert found == expected and len(set(found)) > 3 and found != TEXTS
+
+
+def test_a_text_of_which_a_model_makes_nothing_stays(generators, monkeypatch):
+    lm = generators["t5"]
+    silent = torch.tensor([[0, 1]] * len(TEXTS))
+    monkeypatch.setattr(lm.model, "generate", lambda **options: silent)
+    assert generation.paraphrased(lm, TEXTS, rng()) == TEXTS
+
+
+def test_back_translation_goes_there_and_back(generators):
+    there, back = generators["marian"], generators["t5"]
+    middle = generation.transduced(there, TEXTS, rng())
+    expected = generation.transduced(back, middle, rng())
+    assert generation.translated_back(there, back, TEXTS, rng()) == expected != middle
+
+
+def test_a_causal_model_goes_on_behind_the_sentence(generators, monkeypatch):
+    """With one candidate a step it is the most probable token, found here by a plain loop."""
+    monkeypatch.setattr(generation, "TOP_K", 1)
+    lm = generators["gpt2"]
+    for text, found in zip(TEXTS, generation.paraphrased(lm, TEXTS, rng()), strict=True):
+        ids = lm.tokenizer(text)["input_ids"]
+        tokens = []
+        while len(tokens) < generation.CONTINUATION:
+            logits = lm.model(torch.tensor([ids + tokens])).logits[0, -1]
+            tokens.append(int(logits.argmax()))
+            if VOCABULARY[tokens[-1]] == "</s>":
+                break
+        more = " ".join(VOCABULARY[t] for t in tokens if t > 2)
+        ends = [i for i, c in enumerate(more) if c in ".!?"]
+        expected = more[: ends[0] + 1] if ends else more
+        assert found.split() == f"{text} {expected}".split() and found.startswith(text)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "xlnet"])
+def test_continuations_are_drawn_from_the_generator(generators, monkeypatch, name):
+    monkeypatch.setattr(generation, "CONTINUATION", 6)
+    state = torch.get_rng_state()
+    first, again, other = (generation.paraphrased(generators[name], TEXTS, rng(s)) for s in (1, 1, 2))
+    assert first == again != other and torch.equal(torch.get_rng_state(), state)
+    assert all(new.startswith(text) for text, new in zip(TEXTS, first, strict=True))
+
+
+def test_a_text_too_long_or_too_short_to_go_on_stays(generators):
+    assert generation.paraphrased(generators["gpt2"], [""], rng()) == [""]
+    long = " ".join(VOCABULARY[5] for _ in range(31))
+    assert generation.paraphrased(generators["gpt2"], [long], rng()) == [long]
+    assert generation.paraphrased(generators["gpt2"], [long[: -len(VOCABULARY[5])]], rng()) != [long]
+
+
+def test_the_first_sentence_by_hand():
+    assert generation.first_sentence(" and\n she  slept . Then") == "and she slept ."
+    assert generation.first_sentence("Who? He!") == "Who?"
+    assert generation.first_sentence("no end") == "no end"

@@ -1,0 +1,92 @@
+"""The words of a text, and their misspellings."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from mocose_lib import typos, world
+from mocose_lib.word_edits import WORD, drawn_words, replaced
+
+SENTENCES = world.sentences(40, seed=11)
+ODD = ["3.5 % of Café-goers (ca. 1998) said: “don't — stop!”", "", "42 + 1 = 43", "[MASK] is a mask ."]
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def words(text):
+    return WORD.findall(text)
+
+
+def test_words_by_hand():
+    assert words("The 3rd hen's b2b e-mail, O'Neil I said: don’t.") == [
+        "The", "hen's", "mail", "said", "don’t",
+    ]  # fmt: skip
+    text = "A hen (brown) slept."
+    first, _, last = WORD.finditer(text)
+    assert replaced(text, [first, last], ["cat", "ran"]) == "A cat (brown) ran."
+    assert replaced(text, [], []) == text and drawn_words("7 % !", 0.5, rng()) == []
+
+
+@pytest.mark.parametrize("rate, number", [(0.01, 1), (0.1, 1), (0.3, 3), (0.39, 3), (1.0, 10)])
+def test_the_share_is_rounded_down_and_at_least_one(rate, number):
+    text = "one two three four five six seven eight nine ten"
+    seen = set()
+    for seed in range(50):
+        found = drawn_words(text, rate, rng(seed))
+        starts = [word.start() for word in found]
+        assert len(found) == number and starts == sorted(set(starts))
+        seen.update(word[0] for word in found)
+    assert len(seen) == 10  # every word has its turn
+
+
+def test_errors_by_hand():
+    assert list(typos.omissions("cat")) == ["ct", "ca"]
+    assert list(typos.doublings("cat")) == ["caat", "catt"]
+    assert list(typos.transpositions("cats")) == ["ctas", "cast"]
+    assert set(typos.slips("as")) == {"aa", "ad", "aw", "ae", "az", "ax"}
+    assert {"beleive", "belive"} & set(typos.sound_alikes("believe")) == {"beleive"}
+    assert {"acommodate", "accomodate"} <= set(typos.sound_alikes("accommodate")) | set(
+        typos.omissions("accommodate")
+    )
+    assert "dont" in set(typos.sound_alikes("don't"))
+    assert {"independant"} <= set(typos.sound_alikes("independent"))
+
+
+def test_errors_come_in_their_shares():
+    """4,000 misspellings of one word against the probability of each, summed over the kinds."""
+    expected = Counter()
+    for kind, share in typos.ERRORS:
+        wrong = [w for w in kind("planet") if w != "planet"]
+        for w in wrong:
+            expected[w] += share / len(wrong)
+    assert sum(expected.values()) == pytest.approx(1)
+    draw = rng()
+    found = Counter(typos.misspelt("planet", draw) for _ in range(4_000))
+    assert set(found) <= set(expected)
+    for wrong, p in expected.items():
+        assert abs(found[wrong] - 4_000 * p) < 5 * np.sqrt(4_000 * p) + 1, wrong
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5, 1.0])
+def test_so_many_words_are_misspelt_and_nothing_else(rate):
+    texts = [" ".join(w for w in s.split() if len(w) > 3) for s in SENTENCES]
+    for text, wrong in zip(texts, typos.with_typos(texts, rate, rng()), strict=True):
+        a, b = words(text), words(wrong)
+        changed = [(x, y) for x, y in zip(a, b, strict=True) if x != y]
+        assert len(changed) == max(1, int(rate * len(a)))
+        assert all(x[0] == y[0] and abs(len(x) - len(y)) <= 2 for x, y in changed)
+        assert WORD.split(text) == WORD.split(wrong)
+
+
+def test_typos_are_a_function_of_the_generator():
+    first, again, other = (typos.with_typos(SENTENCES, 0.3, rng(seed)) for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_typos_leave_what_is_no_word():
+    wrong = typos.with_typos(ODD, 1.0, rng())
+    assert wrong[1:3] == ODD[1:3] and "(" in wrong[0] and "3.5 %" in wrong[0] and "— " in wrong[0]
+    assert typos.with_typos(["of NATO"], 1.0, rng())[0] != "of NATO"
