@@ -180,9 +180,13 @@ def spectra(values: dict[str, np.ndarray]) -> Figure:
 
 
 def matrix(values: pd.DataFrame, paper: pd.DataFrame, title: str) -> Figure:
-    """Two tables of means side by side, ours and the paper's, each over its own range of colour."""
+    """Two tables of means side by side, ours and the paper's, each over its own range of colour.
+
+    What we have no runs of stays white.
+    """
     style()
-    figure, axes = plt.subplots(1, 2, figsize=(8.4, 0.5 * len(values) + 1.6), sharey=True)
+    values = values.reindex(index=paper.index, columns=paper.columns)
+    figure, axes = plt.subplots(1, 2, figsize=(8.4, 0.5 * len(paper) + 1.6))
     for ax, table, name in zip(axes, (values, paper), (title, "the paper"), strict=True):
         sns.heatmap(table, annot=True, fmt=".1f", cmap="cividis", linewidths=0.5, ax=ax,
                     cbar_kws={"label": "Spearman × 100"})  # fmt: skip
@@ -230,5 +234,6 @@ def against(runs: pd.DataFrame, x: str, y: str, xlabel: str, ylabel: str) -> Fig
     means = runs.groupby(x)[y].mean()
     ax.plot(means.index, means, color="black", lw=1, zorder=1, label="mean")
     ax.set(xlabel=xlabel, ylabel=ylabel, xscale="log")
+    ax.xaxis.set_major_formatter("{x:g}")
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
     return figure

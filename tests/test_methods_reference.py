@@ -54,6 +54,14 @@ def test_with_dropout_their_two_views_differ(config):
     assert not torch.equal(first, second)
 
 
+def test_an_encoder_kept_in_half_precision_is_trained_in_float32(config, tmp_path):
+    encoder = load_encoder(config, "cpu")
+    encoder.tokenizer.save_pretrained(tmp_path)
+    encoder.model.half().save_pretrained(tmp_path)
+    model = simcse_st.make_model(vary(config, encoder=str(tmp_path)), "cpu")
+    assert {p.dtype for p in model.parameters()} == {torch.float32}
+
+
 def test_a_missing_package_is_one_sentence(small, monkeypatch):
     monkeypatch.setitem(sys.modules, "accelerate", None)
     with pytest.raises(StudyError, match="needs the package 'accelerate', which is not installed"):

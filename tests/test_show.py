@@ -154,3 +154,13 @@ def test_every_grid_makes_valid_configs_and_claims_name_its_points(name, profile
 def test_claims_have_ids_of_their_own():
     ids = [claim.id for grid in GRIDS.values() for claim in grid.claims]
     assert len(ids) == len(set(ids))
+
+
+def test_a_heatmap_puts_our_values_beside_the_papers_rows(monkeypatch):
+    paper = pd.DataFrame({"a": [1.0, 2.0, 3.0]}, index=pd.Index([128, 512, 4096], name="queue"))
+    drawn = []
+    monkeypatch.setattr(plots.sns, "heatmap", lambda table, **_: drawn.append(table))
+    plots.matrix(paper.loc[[4096]] * 10, paper, "ours")
+    ours, theirs = drawn
+    assert ours.index.equals(theirs.index) and ours["a"].dropna().to_dict() == {4096: 30.0}
+    plt.close("all")

@@ -47,7 +47,7 @@ def make_model(config: Config, device: str):
         settings["num_hidden_layers"] = config.encoder_layers
     transformer = modules.Transformer(
         str(locate(config.encoder) or config.encoder), config_kwargs=settings,
-        max_seq_length=config.max_length,
+        max_seq_length=config.max_length, model_kwargs={"dtype": torch.float32},
     )  # fmt: skip
     pooling = modules.Pooling(transformer.get_embedding_dimension(), config.pooling)
     # their trainer describes each model, and would ask the hub about it

@@ -29,6 +29,8 @@ GRIDS = {
             Point("feature cut-off 0.1", {"feature_cutoff": 0.1}, paper="feature_dropout, 0.1",
                   tier=2),
             text("typos", "typos", tier=1), text("synonym", "synonym"),
+            Point("typos, 0.3", {"text_augmentation": "typos", "augmented_views": "target",
+                                 "augmentation_rate": 0.3}, tier=2),  # the authors' tool's share
             text("insertion", "insertion"),  # what the authors' code did for "synonym"
             text("paraphrase", "paraphrase", tier=3),
             text("back_translation", "back_translation", tier=3),
