@@ -142,10 +142,11 @@ def lr_factor(step: int, config: Config) -> float:
 def optimise(t: Learner, loss: Tensor) -> None:
     """One step of the online branch (and of whatever else is trained)."""
     t.loss = loss.detach()
-    t.optimizer.zero_grad()
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_(t.online.parameters(), t.config.max_grad_norm)
-    t.optimizer.step()
+    if loss.requires_grad:  # not where the encoder is frozen and no head stands behind it
+        t.optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(t.online.parameters(), t.config.max_grad_norm)
+        t.optimizer.step()
     t.schedule.step()
 
 
