@@ -101,6 +101,8 @@ class Learner:
         started = saved - progress.seconds
         rows = batches(lengths, config, start=progress.step)
         todo = range(progress.step + 1, config.steps + 1)
+        if config.probe_every and not progress.step:
+            self.trace()
         for step in tqdm(todo, desc=config.method, initial=progress.step, total=config.steps,
                          disable=not bar, mininterval=1):  # fmt: skip
             for parameter in self.pretrained:
@@ -108,13 +110,16 @@ class Learner:
             yield step, next(rows)
             progress.step, progress.seconds = step, time.monotonic() - started
             if config.probe_every and step % config.probe_every == 0:
-                progress.trajectory.append({"step": step, **look(self)})
+                self.trace()
             if step % config.eval_every == 0 or step == config.steps:
                 examine(self)
             if checkpoint and time.monotonic() - saved > SAVE_SECONDS:
                 write_atomically(checkpoint, lambda path: torch.save(self.state(), path))
                 saved = time.monotonic()
         self.finish()
+
+    def trace(self) -> None:
+        self.progress.trajectory.append({"step": self.progress.step, **look(self)})
 
     def finish(self) -> None:
         """Puts the chosen weights back into what is scored."""

@@ -133,7 +133,7 @@ def test_evaluation_does_not_change_training(small, go):
 
 def test_the_trajectory_has_the_geometry_of_every_probed_step(small, go):
     t = go(small(probe_every=2, eval_every=3))
-    assert [row["step"] for row in t.progress.trajectory] == [2, 4, 6]
+    assert [row["step"] for row in t.progress.trajectory] == [0, 2, 4, 6]
     last = {k: v for k, v in t.progress.history[-1].items() if k not in ("loss", "score")}
     assert t.progress.trajectory[-1] == last and "uniformity" in last
     assert go(small()).progress.trajectory == []

@@ -14,17 +14,17 @@ TABLE = {"notebook": "21_simcse"}
 SIMCSE = {"method": "simcse"}
 # What harms is measured at the last step: the best checkpoint of such a run is its first one.
 LAST = {**SIMCSE, "selection": "last"}
-FINE = {"eval_every": 0.2}  # for the trajectories; at the last step it changes no result
+TRACED = {"probe_every": 10}  # steps, as in Figure 2
 ONE = 1e-3  # a share so small that one word is meant
 DELETE_ONE = {"word_deletion": ONE, "augmented_views": "target"}
 NONE, DELETE = "dropout only", "delete one word"
 NO_DROPOUT, SAME_MASK = "no dropout", "same mask"
 
 
-def text(label: str, paper: str, dropout: float = 0.1, scale=None, **fields) -> Point:
+def text(label: str, paper: str, dropout: float = 0.1, **fields) -> Point:
     """A discrete augmentation of one view."""
     fields |= {"dropout": dropout, "augmented_views": "target"}
-    return Point(label, fields, paper=f"{paper}, {dropout:g}", tier=2, scale=scale or {})
+    return Point(label, fields, paper=f"{paper}, {dropout:g}", tier=2)
 
 
 def objective(label: str, paper: str, **fields) -> Point:
@@ -32,8 +32,9 @@ def objective(label: str, paper: str, **fields) -> Point:
 
 
 def dropout(rate: float) -> Point:
-    drawn = {"scale": FINE} if rate in (0.0, 0.1) else {"tier": 2}
-    return Point(f"{rate:g}", {"dropout": rate}, paper=f"{rate}, no", **drawn)
+    traced = rate in (0.0, 0.1)
+    fields = {"dropout": rate} | (TRACED if traced else {})
+    return Point(f"{rate:g}", fields, paper=f"{rate}, no", tier=1 if traced else 2)
 
 
 CROPS = [text(f"crop {rate:.0%}", f"crop, {rate:g}", crop=rate) for rate in (0.1, 0.2, 0.3)]
@@ -51,7 +52,7 @@ GRIDS = {
         question="Which dropout rate is best, and what if both views share one mask?",
         points=(
             *map(dropout, DROPOUTS),
-            Point(SAME_MASK, {"same_mask": True}, paper="0.1, yes", scale=FINE),
+            Point(SAME_MASK, {"same_mask": True, **TRACED}, paper="0.1, yes"),
         ),
         paper="simcse_table3", paper_by=("dropout", "same_mask"), common=LAST, **TABLE,
         claims=(
@@ -67,10 +68,10 @@ GRIDS = {
         question="How do alignment and uniformity move while SimCSE is trained?",
         points=(
             Point("untrained", {"method": "untrained"}),
-            Point(NONE, LAST, scale=FINE),
-            Point(NO_DROPOUT, {**LAST, "dropout": 0.0}, scale=FINE),
-            Point(SAME_MASK, {**LAST, "same_mask": True}, scale=FINE),
-            Point(DELETE, {**LAST, **DELETE_ONE}, scale=FINE, tier=2),
+            Point(NONE, {**LAST, **TRACED}),
+            Point(NO_DROPOUT, {**LAST, **TRACED, "dropout": 0.0}),
+            Point(SAME_MASK, {**LAST, **TRACED, "same_mask": True}),
+            Point(DELETE, {**LAST, **TRACED, **DELETE_ONE}, tier=2),
         ),
         **TABLE,
         claims=(
@@ -103,8 +104,8 @@ GRIDS = {
     "simcse_augmentation": Grid(
         question="Can discrete augmentations take the place of dropout?",
         points=(
-            Point(NONE, {}, paper="none, , 0.1", tier=2, scale=FINE),
-            text(DELETE, "delete_one_word, ", word_deletion=ONE, scale=FINE),
+            Point(NONE, TRACED, paper="none, , 0.1", tier=2),
+            text(DELETE, "delete_one_word, ", word_deletion=ONE, **TRACED),
             text(f"{DELETE}, no dropout", "delete_one_word, ", dropout=0.0, word_deletion=ONE),
             *CROPS, *DELETIONS, *WORDS,
         ),
