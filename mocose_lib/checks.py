@@ -24,6 +24,7 @@ RANGES = (
 POOLER_UNUSED = ("simcse", "s_simcse", "simcse_supervised", "ct", "flow", "is_bert", "declutr")
 VIEWS_DISTORTED = ("mocose", "moco")  # by position shuffle and cut-offs
 TEXT_AUGMENTED = ("mocose", "moco", "simcse")
+SHORTENED = (*TEXT_AUGMENTED, "s_simcse", "simcse_supervised")  # by crop and word deletion
 MODELS_NEEDED = {"synonym": 1, "insertion": 1, "paraphrase": 1, "back_translation": 2}
 
 
@@ -73,16 +74,20 @@ def contradictions(c):
         f"{c.method} has no text_augmentation; set it to 'none', or method to one of "
         f"{TEXT_AUGMENTED}."
     )
-    yield rewritten and c.fgsm_epsilon > 0, (
-        "fgsm_epsilon moves both views by one gradient, which needs the same tokens in both; "
-        f"set fgsm_epsilon = 0 beside text_augmentation = {c.text_augmentation!r}."
+    shortened = c.crop > 0 or c.word_deletion > 0
+    yield shortened and c.method not in SHORTENED, (
+        f"{c.method} has no crop and word_deletion; set them to 0, or method to one of {SHORTENED}."
+    )
+    yield (rewritten or shortened) and c.fgsm_epsilon > 0, (
+        "fgsm_epsilon moves both views by one gradient, which needs the same tokens in both; set "
+        "fgsm_epsilon = 0, or text_augmentation = 'none', crop = 0 and word_deletion = 0."
     )
     needed = MODELS_NEEDED.get(c.text_augmentation, 0)
     yield len(c.augmentation_models) not in (0, needed), (
         f"augmentation_models names {len(c.augmentation_models)}, but text_augmentation = "
         f"{c.text_augmentation!r} needs {needed}."
     )
-    other_tokens = c.positives != "same" or c.crop > 0 or c.word_deletion > 0 or rewritten
+    other_tokens = c.positives != "same" or shortened or rewritten
     yield c.same_mask and other_tokens, (
         "same_mask needs two views of the same tokens; leave positives, crop, word_deletion and "
         "text_augmentation out."

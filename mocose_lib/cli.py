@@ -67,8 +67,8 @@ def grid_command(arguments: list[str]) -> None:
 
     choice = tyro.cli(Choice, args=arguments, prog="mocose grid")
     use_data(choice.data)
-    from .sections import GRIDS
     from .run import run_grid
+    from .sections import GRIDS
 
     names = GRIDS if choice.sections in ((), ("all",)) else choice.sections
     grids = [choose(GRIDS, name, "section") for name in names]
@@ -87,8 +87,8 @@ def results_command(arguments: list[str]) -> None:
         """With a column a task, as in the README."""
 
     choice = tyro.cli(Choice, args=arguments, prog="mocose results")
-    from .sections import GRIDS
     from .results import summary, table_of
+    from .sections import GRIDS
 
     for name in choice.sections or tuple(GRIDS):
         grid = choose(GRIDS, name, "section")

@@ -109,8 +109,8 @@ class Config:
     positives: Literal["same", "next_sentence"] = "same"  # SimCSE: of a sentence
     two_encoders: bool = False  # SimCSE: each view has one
     same_mask: bool = False  # SimCSE: both views have one dropout mask
-    crop: float = 0.0  # SimCSE: share of the tokens cut away at the ends of `augmented_views`
-    word_deletion: float = 0.0  # SimCSE: share of the tokens left out, at least one
+    crop: float = 0.0  # share of the tokens cut away at the ends of `augmented_views`
+    word_deletion: float = 0.0  # share of the tokens left out, at least one
     mlm_weight: float = 0.0  # SimCSE: of the auxiliary masked-language-model term
     dropout_low: float = 0.0  # S-SimCSE: rates are drawn from U(dropout_low, dropout_high)
     dropout_high: float = 0.2
@@ -129,6 +129,8 @@ class Config:
     hard_negatives: bool = True  # supervised SimCSE: contradictions as further negatives
     head_init: Literal["random", "identity"] = "random"  # of pooler, projection and predictor
     probe_every: int = 0  # steps between two looks at alignment and uniformity; 0: when scored
+    idf: bool = False  # word counts: weighted by inverse document frequency
+    encoder_init: Literal["pretrained", "random"] = "pretrained"  # random: its shape alone
 
     def __post_init__(self):
         check(self)

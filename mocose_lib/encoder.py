@@ -100,6 +100,14 @@ class Encoder(nn.Module):
         model.pooler = None
         return encoder.eval()
 
+    def forget(self, seed: int) -> None:
+        """Puts random weights in place of the pre-trained ones, the pooler's excepted."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            model = AutoModel.from_config(self.model.config)
+        model.pooler = None
+        self.model = model.to(self.device).eval()
+
     @property
     def width(self) -> int:
         return self.model.config.hidden_size

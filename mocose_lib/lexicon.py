@@ -38,7 +38,7 @@ def lexicon() -> SimpleNamespace:
     _read_nouns(book)
     usual = synsets(book.usual_times)
     book.times = {tense: row[4] and synsets(row[4]) + usual for tense, row in book.tenses.items()}
-    book.counts = synsets(book.counts)
+    book.counts, book.asides = synsets(book.counts), synsets(book.asides)
     for form, exceptions in book.exceptions.items():
         book.exceptions[form] = dict(pair.split(None, 1) for pair in exceptions.split(";"))
     for table in (book.manners, book.scales):
@@ -130,5 +130,6 @@ def polish(text: str) -> str:
         return f"{'an' if (word[0] in 'aeiou') != (word in odd) else 'a'} {word}"
 
     text = re.sub(r"\s+", " ", text).strip(" ,").replace(" ,", ",")
+    text = re.sub(r"\b(\w+) \1\b", r"\1", text)  # "put in" + "in a pot"
     text = re.sub(r"\ba (\w+)", article, text)
     return text[0].upper() + text[1:] + "."

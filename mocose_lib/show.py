@@ -4,6 +4,7 @@ import inspect
 
 import pandas as pd
 from IPython.display import Markdown
+from scipy.stats import kendalltau
 
 from .claims import verdicts
 from .config import Config, StudyError, vary
@@ -103,6 +104,18 @@ def _two_way(values: dict[str, float], names: tuple[str, ...]) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=[*names, "value"]).astype({names[0]: int})
     order = table[names[1]].drop_duplicates()
     return table.pivot(index=names[0], columns=names[1], values="value")[order]
+
+
+def rankings(runs: pd.DataFrame, metric: str = METRIC) -> tuple[pd.DataFrame, float]:
+    """Means of runs labelled "system, benchmark": a row a system that both have, a column each;
+    and Kendall's tau (b) between the two columns, NaN for fewer than two systems."""
+    means = runs.groupby("label")[metric].mean()
+    names = means.index.str.rpartition(", ")
+    table = pd.DataFrame({"system": names.get_level_values(0), "benchmark": names.get_level_values(2),
+                          "mean": means.to_numpy()})  # fmt: skip
+    table = table.pivot(index="system", columns="benchmark", values="mean").dropna()
+    table = table.sort_values("real", ascending=False)
+    return table, float(kendalltau(table["real"], table["generated"]).statistic)
 
 
 def staleness(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:

@@ -9,6 +9,8 @@ from random import Random
 from .events import Event, Thing
 from .lexicon import Synset, inflect, kinds, lexicon, polish, scales, synsets
 
+ASIDES = 0.4  # how often a telling begins with words that add nothing, where its genre has them
+
 
 def _forms(event: Event) -> list[str]:
     """The forms of its genre that can tell the event."""
@@ -52,6 +54,8 @@ class Telling:
             frame, clause = self.say(lexicon().reported), text.strip(" ,")
             speaker = self.say(lexicon().nouns[event["speaker"]].words)
             text = frame.format(clause=clause, speaker=speaker)
+        if "asides" in lexicon().genres[event["genre"]] and rng.random() < ASIDES:
+            text = f"{rng.choice(lexicon().asides)[0]}, {text}"
         self.text = polish(text)
 
     def __str__(self) -> str:

@@ -14,6 +14,7 @@ from .learner import Learner, Progress, optimise
 from .loss import info_nce
 from .model import Branch, View, target_of
 from .negatives import NegativeQueue
+from .token_augment import shortened
 
 
 class Training(Learner):
@@ -137,7 +138,8 @@ def train(
     autocast = torch.autocast(encoder.device.type, torch.bfloat16, enabled=half)
     lengths = token_ids.data.table.column("length").to_numpy()  # the column's own iterator is slow
     for step, rows in t.steps(lengths, checkpoint, bar):
-        both = [encoder.pad(ids, multiple=1) for ids in text_augment.views(token_ids[rows])]
+        texts = shortened(*text_augment.views(token_ids[rows]), config, t.generator)
+        both = [encoder.pad(ids, multiple=1) for ids in texts]
         if config.ema_moment == "before_forward":
             update_ema(t.target, t.online, decay_at(step, config))
         with autocast:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mocose_lib import geometry, learner, sts, world
+from mocose_lib.checks import SHORTENED
 from mocose_lib.config import vary
 from mocose_lib.methods import METHODS
 
@@ -28,10 +29,11 @@ def texts(tmp_path):
 
 @pytest.fixture(params=sorted(set(METHODS) - OTHERWISE))
 def config(request, small, texts):
+    shortened = {"word_deletion": 0.1} if request.param in SHORTENED else {}
     return small(
         method=request.param, corpus=str(texts / "articles.txt"), corpus_size=240, batch_size=8,
-        triplets=str(texts / "nli.tsv"), span_min=4, flow_steps=2, word_deletion=0.1,
-        mlm_weight=0.1, eval_every=5, selection="last",
+        triplets=str(texts / "nli.tsv"), span_min=4, flow_steps=2, mlm_weight=0.1,
+        eval_every=5, selection="last", **shortened,
     )  # fmt: skip
 
 

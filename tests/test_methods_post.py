@@ -1,13 +1,15 @@
 """Systems without training: whitening and word vectors, each against its definition."""
 
 import lzma
+import math
+import re
 
 import numpy as np
 import pytest
 
 from mocose_lib import world
 from mocose_lib.config import StudyError
-from mocose_lib.methods import METHODS
+from mocose_lib.methods import METHODS, word_counts
 from mocose_lib.methods.base import statistics_texts
 from mocose_lib.methods.whitening import whitening
 from mocose_lib.methods.word_vectors import WordAverage, read_vectors
@@ -133,4 +135,30 @@ def test_word_vectors_as_a_system(small, vectors, sif):
     fitted = METHODS["word_vectors"](small(method="word_vectors", vectors=str(vectors), sif=sif))
     found = fitted.encode(SENTENCES)
     assert found.shape == (30, 4) and found.dtype == np.float32 and np.isfinite(found).all()
-    assert np.array_equal(found[:3], fitted.encode(SENTENCES[:3]))
+    np.testing.assert_allclose(found[:3], fitted.encode(SENTENCES[:3]), atol=1e-6)
+
+
+@pytest.mark.parametrize("idf", [False, True])
+def test_word_counts_against_a_loop(small, monkeypatch, idf):
+    texts = ["A dog, a cat.", "The dog runs.", "Rain."]
+    monkeypatch.setattr(word_counts, "statistics_texts", lambda config: texts)
+    found = METHODS["word_counts"](small(method="word_counts", idf=idf)).encode(texts)
+    words = [re.findall(r"\w+|[^\w\s]", text.lower()) for text in texts]
+    weight = {w: 1 + math.log(4 / (1 + sum(w in one for one in words))) if idf else 1.0
+              for one in words for w in one}  # fmt: skip
+
+    def product(a, b):
+        return sum(a.count(w) * b.count(w) * weight[w] ** 2 for w in {*a})
+
+    expected = [[product(a, b) for b in words] for a in words]
+    np.testing.assert_allclose(found @ found.T, expected, rtol=1e-5)
+
+
+def test_a_random_encoder_has_the_shape_alone(small):
+    def encode(**fields):
+        return METHODS["untrained"](small(method="untrained", **fields)).encode(SENTENCES)
+
+    first, second = (encode(encoder_init="random", seed=seed) for seed in (1, 2))
+    assert np.array_equal(first, encode(encoder_init="random", seed=1))
+    assert first.shape == second.shape and not np.allclose(first, second, atol=0.1)
+    assert not np.allclose(first, encode(), atol=0.1)

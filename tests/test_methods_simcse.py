@@ -12,7 +12,8 @@ from mocose_lib.config import StudyError, vary
 from mocose_lib.methods import METHODS, base
 from mocose_lib.methods.base import load_encoder, training_ids
 from mocose_lib.methods.masked_words import MaskedWords, corrupted
-from mocose_lib.methods.simcse import SimCSE, crop, delete, pairs
+from mocose_lib.methods.simcse import SimCSE, pairs
+from mocose_lib.token_augment import crop, delete
 
 SENTENCES = world.sentences(6, seed=5)
 

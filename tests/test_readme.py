@@ -5,8 +5,8 @@ from pathlib import Path
 
 from mocose_lib.cli import COMMANDS
 from mocose_lib.config import FIELDS
-from mocose_lib.sections import GRIDS
 from mocose_lib.profiles import PRESETS, PROFILES
+from mocose_lib.sections import GRIDS
 from mocose_lib.show import scores_markdown
 
 ROOT = Path(__file__).resolve().parents[1]

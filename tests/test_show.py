@@ -94,6 +94,16 @@ def test_a_two_way_grid_becomes_a_table_like_the_papers():
     assert show.pivoted(grid, runs)["quarter"].to_dict() == {512: 61.0, 4096: 50.0}
 
 
+def test_rankings_pair_the_benchmarks_of_a_system():
+    scores = {"a": (1, 5), "b, c": (2, 7), "d": (3, 6)}  # one of three pairs changes places
+    rows = [(f"{name}, {benchmark}", score) for name, both in scores.items()
+            for benchmark, score in zip(("real", "generated"), both, strict=True)]  # fmt: skip
+    runs = pd.DataFrame([*rows, ("e, real", 9)], columns=["label", "sts_avg"])
+    table, tau = show.rankings(runs)
+    assert list(table.index) == ["d", "b, c", "a"] and list(table["generated"]) == [6, 7, 5]
+    assert tau == pytest.approx(1 / 3)
+
+
 def test_spectra_are_gathered_by_label(runs):
     assert show.spectra(GRID, "tiny", range(3))["0.5"] == [[1.0, 0.5]] * 3
 

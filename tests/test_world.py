@@ -173,14 +173,15 @@ def test_parts_are_disjoint(text, tasks):
     assert not dev & test and not dev & {*text} and not tests & {*text}
 
 
-def test_counting_words_is_useful_but_does_not_win(tasks):
+def test_counting_words_is_as_useful_as_on_real_pairs(tasks):
+    """TF-IDF has 66.6 on the seven real tasks."""
     scores = []
     for pairs in tasks.values():
         words = TfidfVectorizer().fit([*pairs.sentence1, *pairs.sentence2])
         one, two = (words.transform(column) for column in (pairs.sentence1, pairs.sentence2))
         overlap = np.asarray(one.multiply(two).sum(axis=1)).ravel()
         scores.append(100 * spearmanr(pairs.score, overlap).statistic)
-    assert 45 <= sum(scores) / len(scores) <= 65, scores
+    assert 60 <= sum(scores) / len(scores) <= 70, scores
 
 
 @pytest.mark.parametrize("task, labels", [("topic", 6), ("polarity", 2), ("paraphrase", 2)])

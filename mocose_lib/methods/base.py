@@ -29,6 +29,8 @@ def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> 
     encoder = kind.load(
         config.encoder, config.pooling, config.encoder_layers, config.dropout,
         config.eval_max_length).to(device)  # fmt: skip
+    if config.encoder_init == "random":
+        encoder.forget(config.seed)
     if config.head_init == "identity" and config.pooling != "cls_pooler":
         pass_through(encoder.pooler)
     return encoder

@@ -16,27 +16,9 @@ from ..config import Config
 from ..encoder import Encoder, pass_through
 from ..loss import info_nce
 from ..text_augment import views
+from ..token_augment import shortened
 from .base import Fitted, System, column, documents, load_encoder, train_system, training_ids
 from .masked_words import MaskedWords
-
-
-def crop(ids: list[int], share: float, generator: torch.Generator) -> list[int]:
-    """A random stretch of 1 - share of the tokens between [CLS] and [SEP], at least one."""
-    length = len(ids) - 2
-    if share == 0 or length < 2:
-        return ids
-    kept = max(1, round((1 - share) * length))
-    start = 1 + int(torch.randint(length - kept + 1, (), generator=generator))
-    return [ids[0], *ids[start : start + kept], ids[-1]]
-
-
-def delete(ids: list[int], share: float, generator: torch.Generator) -> list[int]:
-    """Without max(1, floor(share n)) random ones of the n tokens between [CLS] and [SEP]."""
-    length = len(ids) - 2
-    if share == 0 or length < 2:
-        return ids
-    kept = torch.randperm(length, generator=generator)[max(1, int(share * length)) :] + 1
-    return [ids[0], *(ids[i] for i in kept.sort().values), ids[-1]]
 
 
 class Tower(nn.Module):
@@ -71,18 +53,11 @@ class SimCSE(System):
 
     def views(self, first: list, second: list, generator) -> tuple[Tensor, Tensor]:
         """Query and key (batch, width) of every pair of token lists."""
-        c = self.config
-
-        def distorted(sentences):
-            cut = [crop(ids, c.crop, generator) for ids in sentences]
-            return [delete(ids, c.word_deletion, generator) for ids in cut]
-
-        if c.augmented_views == "both":
-            first = distorted(first)
+        first, second = shortened(first, second, self.config, generator)
         # inside, the random state is put back: the second pass draws the first one's masks again
-        with torch.random.fork_rng(enabled=c.same_mask):
+        with torch.random.fork_rng(enabled=self.config.same_mask):
             query = self.first(first)
-        return query, (self.second or self.first)(distorted(second))
+        return query, (self.second or self.first)(second)
 
     def loss(self, first: list, second: list, generator: torch.Generator) -> Float[Tensor, ""]:
         c = self.config

@@ -15,6 +15,24 @@ WITHOUT_BAG = {
 GAIN, GAIN_CLS = 3.0, 15.0  # points that training must add to be worth studying
 LENGTHS = {"mixed": "mixed lengths", "equal": "equal lengths"}
 
+# The systems by which the generated benchmark is held against the real one
+RANKED = {
+    "word counts": {"method": "word_counts"},
+    "TF-IDF": {"method": "word_counts", "idf": True},
+    "GloVe": {"method": "word_vectors"},
+    "GloVe, SIF": {"method": "word_vectors", "sif": 1e-3},
+    "random [CLS]": {"method": "untrained", "encoder_init": "random"},
+    "random mean": {"method": "untrained", "encoder_init": "random", "pooling": "mean"},
+    "[CLS]": {"method": "untrained", "pooling": "cls"},
+    "mean": {"method": "untrained", "pooling": "mean"},
+    "first-last": {"method": "untrained", "pooling": "first_last"},
+    "tiny-mlm mean": {"method": "untrained", "encoder": "tiny-mlm", "pooling": "mean"},
+    "whitening": {"method": "whitening", "pooling": "first_last"},
+    "SimCSE": {"method": "simcse"},
+    "MoCoSE": {},
+    "MiniLM (supervised)": CEILING,
+}
+
 GRIDS = {
     "encoders": Grid(
         question="What does the encoder know, and what does training add?",
@@ -41,14 +59,22 @@ GRIDS = {
                   beats("SimCSE", "[CLS]", margin=RELEVANT)),
         ),
     ),
+    "benchmarks": Grid(
+        question="Does the generated benchmark rank systems as the real one does?",
+        points=tuple(
+            Point(f"{name}, {benchmark}", {**system, "benchmark": benchmark}, tier=2)
+            for name, system in RANKED.items()
+            for benchmark in ("real", "generated")
+        ),
+        notebook="02_encoders",
+    ),
     "lengths": Grid(
         question="Does it help to draw each batch from sentences of one length?",
-        points=tuple(
-            Point(f"{name}, {text}", {"method": method, "batch_lengths": lengths},
-                  tier=1 if lengths == "equal" else 2)
-            for method, name in (("mocose", "MoCoSE"), ("simcse", "SimCSE"))
-            for lengths, text in LENGTHS.items()
-        ) + (
+        points=(
+            *(Point(f"{name}, {text}", {"method": method, "batch_lengths": lengths},
+                    tier=1 if lengths == "equal" else 2)
+              for method, name in (("mocose", "MoCoSE"), ("simcse", "SimCSE"))
+              for lengths, text in LENGTHS.items()),
             Point("MoCoSE, one length", {"batch_lengths": "one", "max_length": 16}, tier=2),
         ),
         notebook="02_encoders",
