@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
-from mocose_lib import plots, results, show
+from mocose_lib import plots, results, show, widgets
 from mocose_lib.config import StudyError, vary
 from mocose_lib.grids import Grid, Point
 from mocose_lib.run import encoder_digest, run_file
@@ -173,4 +173,11 @@ def test_a_heatmap_puts_our_values_beside_the_papers_rows(monkeypatch):
     plots.matrix(paper.loc[[4096]] * 10, paper, "ours")
     ours, theirs = drawn
     assert ours.index.equals(theirs.index) and ours["a"].dropna().to_dict() == {4096: 30.0}
+    plt.close("all")
+
+
+def test_a_point_of_the_queue_says_distance_and_what_was_scored(study, capsys):
+    widgets.queue_point("quick", decay=0.75, queue=256, batch=64)
+    assert "distance 8.00 steps; no runs at profile quick" in capsys.readouterr().out  # 4 + 4
+    assert plt.gcf().axes[0].get_title("left") == "K = 256, batch 64"
     plt.close("all")
