@@ -64,6 +64,20 @@ def trajectory(curves: pd.DataFrame, labels: list[str]) -> Figure:
     return figure
 
 
+def benchmarks(table: pd.DataFrame) -> Figure:
+    """A row a system, best on the real tasks first: its mean on the real and the generated ones."""
+    style()
+    figure, ax = plt.subplots(figsize=(7.2, 0.27 * len(table) + 1.2))
+    for column, marker, color in (("real", "o", OURS), ("generated", "D", PAPER)):
+        ax.plot(table[column], range(len(table)), marker, color=color, ms=6, label=column,
+                mfc=color if column == "real" else "none")  # fmt: skip
+    ax.hlines(range(len(table)), table.min(axis=1), table.max(axis=1), color="0.8", lw=1, zorder=0)
+    ax.set_yticks(range(len(table)), table.index)
+    ax.set(xlabel=POINTS, ylim=(len(table) - 0.4, -0.6))
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+    return figure
+
+
 def best_seeds(
     runs: pd.DataFrame, labels: list[str], top: dict[str, float], maximum: dict[str, float],
     metric: str = "sts_avg",

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
@@ -109,3 +110,10 @@ def test_every_system_of_the_table_has_a_row_and_every_method_an_input():
     used = {point.fields.get("method", "mocose") for point in GRIDS["main"].points}
     assert used == set(methods.METHODS) - {"simcse_reference"}
     assert methods.INPUTS.keys() == methods.METHODS.keys()
+
+
+def test_every_system_stands_once_in_either_benchmark():
+    table = pd.DataFrame({"real": [60.0, 50.0], "generated": [70.0, 40.0]}, index=["a", "b"])
+    ax = plots_systems.benchmarks(table).axes[0]
+    assert [list(line.get_xdata()) for line in ax.lines] == [[60, 50], [70, 40]]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]

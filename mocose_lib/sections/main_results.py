@@ -35,6 +35,8 @@ GRIDS = {
     "main": Grid(
         question="How do all systems compare, trained and measured by one code path?",
         points=(
+            system("word counts", "word_counts"),
+            system("TF-IDF", "word_counts", idf=True),
             system("GloVe", "word_vectors", "glove, own"),
             system("GloVe, SIF", "word_vectors", sif=1e-3),
             *START[:3],
@@ -68,6 +70,8 @@ GRIDS = {
             stated("mocose-beats-ct-bert", beats("MoCoSE", "CT")),
             stated("mocose-beats-declutr", beats("MoCoSE", "DeCLUTR")),
             stated("simcse-unsup-average", beats("SimCSE", "CT", margin=RELEVANT)),
+            Claim("main-over-tfidf", "this study", "MoCoSE beats TF-IDF.",
+                  beats("MoCoSE", "TF-IDF")),
             Claim("main-predictor-and-fgsm", "this study",
                   "MoCoSE is ahead of MoCo, which has neither predictor nor FGSM.",
                   beats("MoCoSE", "MoCo")),
