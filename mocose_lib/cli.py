@@ -1,4 +1,4 @@
-"""The command line: `mocose run | grid | results | pretrain | report | bench`."""
+"""The command line: `mocose run | grid | results | pretrain | report | bench | notebooks`."""
 
 import logging
 import os
@@ -167,6 +167,23 @@ def bench_command(arguments: list[str]) -> None:
     say(f"{path}")
 
 
+def notebooks_command(arguments: list[str]) -> None:
+    """mocose notebooks [NAME...]: the committed notebooks executed anew, in place; for authors."""
+
+    @dataclass
+    class Choice:
+        names: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+        """Beginnings of names, as 04 or 04_ema; default: all."""
+        data: str | None = None
+        """Folder with the real data; MOCOSE_DATA does the same."""
+
+    choice = tyro.cli(Choice, args=arguments, prog="mocose notebooks")
+    use_data(choice.data)
+    from .committed import refresh_all
+
+    refresh_all(choice.names)
+
+
 def use_data(folder: str | None) -> None:
     if folder:
         os.environ["MOCOSE_DATA"] = folder
@@ -175,6 +192,7 @@ def use_data(folder: str | None) -> None:
 COMMANDS = {
     "run": run_command, "grid": grid_command, "results": results_command,
     "pretrain": pretrain_command, "report": report_command, "bench": bench_command,
+    "notebooks": notebooks_command,
 }  # fmt: skip
 USAGE = "usage: mocose COMMAND [options]; mocose COMMAND --help says more\n" + "\n".join(
     f"  {command.__doc__}" for command in COMMANDS.values()
