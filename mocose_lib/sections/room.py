@@ -1,0 +1,75 @@
+"""What training adds to an encoder that masked words alone have taught, and so has room to learn.
+
+The settings were found on STS-B dev with seed 0: rates of learning and of cropping, lengths, decay.
+"""
+
+from ..claims import Claim
+from ..grids import RELEVANT, Grid, Point, beats
+
+GAIN, GAIN_CLS = 3.0, 15.0  # points that training must add to be worth studying
+BREAKS = 5.0  # points
+LONGER = {"steps": 2, "eval_every": 2}
+CROPPED = {"crop": 0.6, "augmented_views": "both"}
+FAST = {"lr": 2e-3, "head_lr": 2e-3, "warmup_steps": 20}
+SIMCSE = {"method": "simcse", "mlp": "never", **FAST, **CROPPED}
+MOCOSE = {"batch_negatives": True, "ema_decay": 0.99, "batch_lengths": "one", "max_length": 24,
+          **FAST, **CROPPED}  # fmt: skip
+
+
+def untrained(label: str, pooling: str, method: str = "untrained") -> Point:
+    return Point(label, {"method": method, "pooling": pooling}, tier=2)
+
+
+def simcse(label: str, **changes) -> Point:
+    return Point(label, {**SIMCSE, **changes}, tier=2, scale=LONGER)
+
+
+def mocose(label: str, **changes) -> Point:
+    return Point(label, {**MOCOSE, **changes}, tier=2, scale=LONGER)
+
+
+GRIDS = {
+    "room": Grid(
+        question="What does training add where pre-training has left room?",
+        points=(
+            untrained("[CLS]", "cls"),
+            untrained("mean", "mean"),
+            untrained("first-last", "first_last"),
+            untrained("whitened mean", "mean", "whitening"),
+            simcse("SimCSE"),
+            simcse("SimCSE, whole views", crop=0.0),
+            simcse("SimCSE, mixed lengths", batch_lengths="mixed"),
+            mocose("MoCoSE"),
+            mocose("MoCoSE, whole views", crop=0.0),
+            mocose("MoCoSE, equal lengths", batch_lengths="equal", max_length=32),
+            mocose("MoCoSE, decay 0.85", ema_decay=0.85),
+            mocose("MoCoSE, decay 0", ema_decay=0.0),
+            mocose("MoCoSE, no heads", projection_layers=0, predictor_layers=0),
+        ),
+        common={"encoder": "tiny-mlm", "pooling": "mean"}, notebook="02_encoders",
+        claims=(
+            *(Claim(f"room-{system.lower()}-over-{name}", "this study",
+                    f"{system} gains at least {gain:g} points over the encoder's own {name}.",
+                    beats(system, name, margin=gain))
+              for system in ("MoCoSE", "SimCSE")
+              for name, gain in (("[CLS]", GAIN_CLS), ("mean", GAIN), ("first-last", GAIN))),
+            *(Claim(f"room-{system.lower()}-crop", "this study",
+                    f"{system} gains from views that share a part of the sentence only.",
+                    beats(system, f"{system}, whole views", margin=RELEVANT))
+              for system in ("MoCoSE", "SimCSE")),
+            Claim("room-mocose-lengths", "this study",
+                  "MoCoSE gains when the whole queue has sentences of one length.",
+                  beats("MoCoSE", "MoCoSE, equal lengths", margin=RELEVANT)),
+            Claim("room-simcse-lengths", "this study", "SimCSE gains from batches of one length.",
+                  beats("SimCSE", "SimCSE, mixed lengths", margin=RELEVANT)),
+            Claim("room-decay-0", "this study", "Without a moving average MoCoSE breaks down.",
+                  beats("MoCoSE", "MoCoSE, decay 0", margin=BREAKS)),
+            Claim("room-decay-085", "this study", "A decay of 0.99 beats 0.85.",
+                  beats("MoCoSE", "MoCoSE, decay 0.85")),
+            Claim("room-heads", "this study", "MoCoSE needs its heads.",
+                  beats("MoCoSE", "MoCoSE, no heads", margin=RELEVANT)),
+            Claim("room-whitening", "this study", "Whitening alone beats MoCoSE.",
+                  beats("whitened mean", "MoCoSE", margin=RELEVANT)),
+        ),
+    ),
+}  # fmt: skip
