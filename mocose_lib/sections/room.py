@@ -11,7 +11,7 @@ BREAKS = 5.0  # points
 LONGER = {"steps": 2, "eval_every": 2}
 CROPPED = {"crop": 0.6, "augmented_views": "both"}
 FAST = {"lr": 2e-3, "head_lr": 2e-3, "warmup_steps": 20}
-SIMCSE = {"method": "simcse", "mlp": "never", **FAST, **CROPPED}
+SIMCSE = {"method": "simcse", "mlp": "never", "batch_lengths": "equal", **FAST, **CROPPED}
 MOCOSE = {"batch_negatives": True, "ema_decay": 0.99, "batch_lengths": "one", "max_length": 24,
           **FAST, **CROPPED}  # fmt: skip
 
