@@ -1,6 +1,7 @@
 """What notebooks show: the library's own source, and tables beside the paper's numbers."""
 
 import inspect
+import sys
 
 import pandas as pd
 from IPython.display import Markdown
@@ -15,6 +16,10 @@ from .stats import interval, paired
 
 METRIC = "sts_avg"
 pd.set_option("display.max_colwidth", None)  # claims and reasons are sentences
+
+
+def say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
 
 
 def source(*objects) -> Markdown:
@@ -53,11 +58,11 @@ def runs_of(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
     """`finished`, for one of several grids: says how many runs there are, and if there are none."""
     runs = table_of(grid, profile, seeds)
     if len(runs):
-        print(f"{len(runs)} runs of profile {profile}, {runs['seed'].nunique()} seeds")
+        say(f"{len(runs)} runs of profile {profile}, {runs['seed'].nunique()} seeds")
     elif grid.points_at(profile):
-        print(f"No runs of this part at profile {profile} yet; mode = 'run' makes them.")
+        say(f"No runs of this part at profile {profile} yet; mode = 'run' makes them.")
     else:
-        print(f"Profile {profile} has no runs of this part: its points start at tiny.")
+        say(f"Profile {profile} has no runs of this part: its points start at tiny.")
     return runs
 
 

@@ -17,8 +17,8 @@ def queue_point(profile: str, decay: float, queue: int, batch: int) -> None:
     queue's entries in the first steps. A quarter of the queue is filled at the start."""
     config = vary(configure(profile), ema_decay=decay, queue_size=queue, queue_init=queue // 4,
                   batch_size=batch)  # fmt: skip
-    print(f"maximum traceable distance {config.traceable_distance:.2f} steps; "
-          f"{show.stored(config, profile)}")  # fmt: skip
+    distance = f"maximum traceable distance {config.traceable_distance:.2f} steps"
+    show.say(f"{distance}; {show.stored(config, profile)}")
     plots.queue_ages(ages_over_time(config, steps=24), f"K = {queue}, batch {batch}")
 
 
