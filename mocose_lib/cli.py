@@ -24,7 +24,7 @@ class Options:
     data: str | None = None
     """Folder with the real data; MOCOSE_DATA does the same."""
     workers: int | None = None
-    """Runs side by side; default: one per core, on a GPU one."""
+    """Processes side by side, 0: in this one; default: MOCOSE_WORKERS, or one a core, on a GPU one."""
 
 
 def say(text: str) -> None:

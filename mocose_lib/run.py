@@ -9,7 +9,7 @@ import os
 import platform
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict
 from functools import cache
@@ -166,35 +166,60 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
+def default_workers() -> int:
+    """MOCOSE_WORKERS if set; else one on a GPU, and one a core without."""
+    if "MOCOSE_WORKERS" in os.environ:
+        return int(os.environ["MOCOSE_WORKERS"])
+    return 1 if default_device() == "cuda" else os.cpu_count() or 1
+
+
+def _outcomes(
+    configs: list[Config], profile: str, workers: int
+) -> Iterator[tuple[Config, BaseException | None]]:
+    """Runs the configs; yields each as it ends, with its error if it failed."""
+    if workers == 0:
+        for config in configs:
+            yield config, _attempt(config, profile)
+        return
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=spawn, initializer=_start_worker) as pool:
+        jobs = {pool.submit(run, config, profile): config for config in configs}
+        try:
+            for job in as_completed(jobs):
+                yield jobs[job], job.exception()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _attempt(config: Config, profile: str) -> Exception | None:
+    try:
+        run(config, profile)
+    except Exception as error:
+        return error
+    return None
+
+
 def run_grid(
     configs: Iterable[Config], profile: str, workers: int | None = None, bar: bool = True
 ) -> list[Path]:
-    """Runs what is missing, several single-threaded processes side by side on a CPU.
+    """Runs what is missing, in `workers` single-threaded processes side by side; 0: in this one.
 
     Skips finished runs. A failing run does not stop the others; all failures are reported
     together at the end, as one StudyError.
     """
     configs = list(dict.fromkeys(configs))
     missing = [c for c in configs if not is_done(c, profile)]
-    done = len(configs) - len(missing)
     failures: list[str] = []
     if missing:
         prepare(missing, bar)
-        workers = workers or (1 if default_device() == "cuda" else os.cpu_count() or 1)
-        spawn = multiprocessing.get_context("spawn")
-        with (
-            tqdm(total=len(configs), initial=done, desc=f"{profile} runs", disable=not bar) as shown,
-            ProcessPoolExecutor(workers, mp_context=spawn, initializer=_start_worker) as pool,
-        ):
-            jobs = {pool.submit(run, config, profile): config for config in missing}
-            try:
-                for job in as_completed(jobs):
-                    if error := job.exception():
-                        failures.append(f"{run_id(jobs[job])}: {error}")
-                    shown.update()
-            except KeyboardInterrupt:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        workers = default_workers() if workers is None else workers
+        done = len(configs) - len(missing)
+        with tqdm(total=len(configs), initial=done, desc=f"{profile} runs", disable=not bar) as shown:
+            for config, error in _outcomes(missing, profile, workers):
+                if error:
+                    failures.append(f"{run_id(config)}: {error}")
+                shown.update()
     if failures:
         raise StudyError(f"{len(failures)} of {len(missing)} runs failed; " + "; ".join(failures[:3]))
     return [run_file(c, profile) for c in configs]

@@ -168,16 +168,29 @@ def test_a_damaged_run_file_is_named(finished, text):
 
 
 # --- grids and kills ---
-def test_a_grid_skips_what_is_done_and_reports_what_fails(small):
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_grid_skips_what_is_done_and_reports_what_fails(small, workers):
     """One run is there, one works, one cannot: the first two are kept, the third is named."""
     done, good = small(steps=2), small(steps=2, seed=1)
     first = run(done, "quick", "cpu")
     before = first.stat().st_mtime_ns
-    found = runs.run_grid([done, good, done], "quick", workers=1, bar=False)
+    found = runs.run_grid([done, good, done], "quick", workers, bar=False)
     assert found == [run_file(done, "quick"), run_file(good, "quick")]
     assert first.stat().st_mtime_ns == before and all(path.exists() for path in found)
     with pytest.raises(StudyError, match="no method"):
-        runs.run_grid([done, small(method="mocoso")], "quick", workers=1, bar=False)
+        runs.run_grid([done, small(method="mocoso")], "quick", workers, bar=False)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_failing_run_does_not_stop_the_others(small, study, workers):
+    """The second finds a damaged checkpoint when its turn comes."""
+    configs = [small(steps=2, seed=seed) for seed in (3, 4, 5)]
+    damaged = study / "data" / "checkpoints" / f"{run_id(configs[1])}.pt"
+    damaged.parent.mkdir(parents=True, exist_ok=True)
+    damaged.write_text("no checkpoint")
+    with pytest.raises(StudyError, match=f"1 of 3 runs failed; {damaged.stem}: "):
+        runs.run_grid(configs, "quick", workers, bar=False)
+    assert [is_done(c, "quick") for c in configs] == [True, False, True]
 
 
 @pytest.mark.parametrize("method, changes, sentence", [
