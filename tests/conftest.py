@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections import Counter
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,9 +22,15 @@ from jaxtyping import install_import_hook
 # Signatures of all modules that state shapes are checked; as in Python, an int is a fine float.
 typechecked = beartype(conf=BeartypeConf(is_pep484_tower=True))
 package = Path(find_spec("mocose_lib").origin).parent
-shaped = [p for p in package.rglob("*.py") if "from jaxtyping" in p.read_text(encoding="utf-8")]
-names = [".".join(p.relative_to(package.parent).with_suffix("").parts) for p in shaped]
-install_import_hook(names, "conftest.typechecked")
+
+
+def modules_with(text: str) -> list[str]:
+    """The names of all modules of the package whose source has `text`."""
+    found = [p for p in package.rglob("*.py") if text in p.read_text(encoding="utf-8")]
+    return [".".join(p.relative_to(package.parent).with_suffix("").parts) for p in found]
+
+
+install_import_hook(modules_with("from jaxtyping"), "conftest.typechecked")
 
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
@@ -40,6 +47,9 @@ from mocose_lib import data, sts, world
 from mocose_lib.config import Config
 from mocose_lib.encoder import Encoder
 from mocose_lib.masking import SPECIAL
+
+for name in modules_with("import STUDY"):  # now, and not while `study` points elsewhere
+    import_module(name)
 
 torch.set_num_threads(1)
 TINY = dict(

@@ -12,7 +12,7 @@ from mocose_lib.methods import METHODS
 
 SENTENCES = world.sentences(12, seed=5)
 OTHERWISE = {  # not by train_system
-    "untrained", "whitening", "word_vectors", "mocose", "moco", "simcse_reference",
+    "untrained", "whitening", "word_counts", "word_vectors", "mocose", "moco", "simcse_reference",
 }  # fmt: skip
 
 

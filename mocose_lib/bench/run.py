@@ -26,8 +26,8 @@ def bench(
     """Measures everything (or `parts`) and returns the new file under data/runs/bench.
 
     On one thread, as the runs of a grid are; bf16 only where the machine multiplies faster in it.
-    Interrupted, the same call goes on behind the last finished part. Raises StudyError on an
-    unknown profile or part, numbers out of range, or where a peer is not installed.
+    Interrupted, a call with the same numbers goes on behind the last finished part. Raises
+    StudyError on an unknown profile or part, numbers out of range, or where a peer is missing.
     """
     sizes = _checked(profile, repeats, seconds, parts)
     threads = torch.get_num_threads()
@@ -59,6 +59,7 @@ def _checked(profile, repeats, seconds, parts) -> Sizes:
 def _measured(profile: str, sizes: Sizes, bar: bool) -> Path:
     unfinished = STUDY / "data" / "checkpoints" / f"bench-{profile}.json"
     about = {"profile": profile, "sizes": json.loads(json.dumps(asdict(sizes)))}
+    del about["sizes"]["parts"]  # a part that was measured is kept, whatever was asked for then
     record = {**about, "seconds": 0.0}
     if unfinished.exists():
         before = json.loads(unfinished.read_text())
@@ -81,6 +82,7 @@ def _measured(profile: str, sizes: Sizes, bar: bool) -> Path:
             _write(unfinished, record)
     now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     path = STUDY / "data" / "runs" / "bench" / f"bench-{profile}-{now}.json"
+    record["sizes"]["parts"] = [part for part in sizes_of(profile).parts if part in record]
     record = {"id": path.stem, **record, "seconds": round(record["seconds"], 1)}
     _write(path, record | {"stamp": stamp("cpu")})
     unfinished.unlink()
