@@ -11,6 +11,7 @@ import tyro
 
 from .config import Config, StudyError, choose
 from .profiles import PRETRAINING, configure
+from .say import say
 
 log = logging.getLogger("mocose")
 
@@ -25,10 +26,6 @@ class Options:
     """Folder with the real data; MOCOSE_DATA does the same."""
     workers: int | None = None
     """Processes side by side, 0: in this one; default: MOCOSE_WORKERS, or one a core, on a GPU one."""
-
-
-def say(text: str) -> None:
-    sys.stdout.write(text + "\n")
 
 
 def run_command(arguments: list[str]) -> None:

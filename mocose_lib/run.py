@@ -166,11 +166,20 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def default_workers() -> int:
-    """MOCOSE_WORKERS if set; else one on a GPU, and one a core without."""
-    if "MOCOSE_WORKERS" in os.environ:
-        return int(os.environ["MOCOSE_WORKERS"])
-    return 1 if default_device() == "cuda" else os.cpu_count() or 1
+def worker_count(wanted: int | None) -> int:
+    """`wanted`; for None MOCOSE_WORKERS if set, else one on a GPU, and one a core without.
+
+    Raises StudyError when that is not a number of processes.
+    """
+    text = os.environ.get("MOCOSE_WORKERS") if wanted is None else str(wanted)
+    if text is None:
+        return 1 if default_device() == "cuda" else os.cpu_count() or 1
+    if not text.isdecimal():
+        raise StudyError(
+            f"workers (or MOCOSE_WORKERS) = {text!r} is not possible; it must be 0, for runs in "
+            "this process, or a number of processes."
+        )
+    return int(text)
 
 
 def _outcomes(
@@ -208,12 +217,12 @@ def run_grid(
     Skips finished runs. A failing run does not stop the others; all failures are reported
     together at the end, as one StudyError.
     """
+    workers = worker_count(workers)
     configs = list(dict.fromkeys(configs))
     missing = [c for c in configs if not is_done(c, profile)]
     failures: list[str] = []
     if missing:
         prepare(missing, bar)
-        workers = default_workers() if workers is None else workers
         done = len(configs) - len(missing)
         with tqdm(total=len(configs), initial=done, desc=f"{profile} runs", disable=not bar) as shown:
             for config, error in _outcomes(missing, profile, workers):

@@ -1,7 +1,6 @@
 """What notebooks show: the library's own source, and tables beside the paper's numbers."""
 
 import inspect
-import sys
 
 import pandas as pd
 from IPython.display import Markdown
@@ -12,14 +11,11 @@ from .config import Config, StudyError, vary
 from .grids import Grid, paper_table
 from .results import existing, history, load_runs, read_run, summary, table_of
 from .run import is_done, run_file, run_id
+from .say import say
 from .stats import interval, paired
 
 METRIC = "sts_avg"
 pd.set_option("display.max_colwidth", None)  # claims and reasons are sentences
-
-
-def say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
 
 
 def source(*objects) -> Markdown:

@@ -6,6 +6,7 @@ from . import plots, show
 from .config import vary
 from .negatives import ages_over_time
 from .profiles import configure
+from .say import say
 
 DECAYS = (0.0, 0.5, 0.8, 0.85, 0.9, 0.95, 0.99)
 QUEUES = (128, 256, 512, 1024, 4096)
@@ -18,7 +19,7 @@ def queue_point(profile: str, decay: float, queue: int, batch: int) -> None:
     config = vary(configure(profile), ema_decay=decay, queue_size=queue, queue_init=queue // 4,
                   batch_size=batch)  # fmt: skip
     distance = f"maximum traceable distance {config.traceable_distance:.2f} steps"
-    show.say(f"{distance}; {show.stored(config, profile)}")
+    say(f"{distance}; {show.stored(config, profile)}")
     plots.queue_ages(ages_over_time(config, steps=24), f"K = {queue}, batch {batch}")
 
 

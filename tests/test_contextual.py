@@ -6,25 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from texts import ODD, SENTENCES, rng, words
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM
 
 import mocose_lib
-from mocose_lib import contextual, language_models, world
+from mocose_lib import contextual, language_models
 from mocose_lib.word_edits import WORD, replaced
 
 SHIPPED = Path(mocose_lib.__file__).parents[1] / "data" / "encoders" / "tiny"
-SENTENCES = world.sentences(40, seed=11)
-ODD = ["3.5 % of Café-goers (ca. 1998) said: “don't — stop!”", "", "42 + 1 = 43", "[MASK] is a mask ."]
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
-
-
-def words(text):
-    return WORD.findall(text)
-
 
 @pytest.fixture(scope="module")
 def shipped():

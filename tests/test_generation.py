@@ -1,8 +1,8 @@
 """Paraphrases and back-translations by tiny random models, loaded as large ones are."""
 
-import numpy as np
 import pytest
 import torch
+from texts import rng
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import (
     GPT2Config,
@@ -19,10 +19,6 @@ from transformers import (
 from mocose_lib import generation, language_models, world
 
 SENTENCES = world.sentences(9, seed=11)
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
 
 
 def save_generator(folder, model, vocabulary):

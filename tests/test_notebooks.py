@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import nbformat
@@ -11,6 +12,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
 by_name = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+dealt_out = pytest.mark.parametrize(  # to all workers, one notebook at a time
+    "path", [pytest.param(p, id=p.stem, marks=pytest.mark.xdist_group(p.stem)) for p in NOTEBOOKS]
+)
 
 
 @by_name
@@ -30,17 +34,18 @@ def test_form(path):
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory) -> Path:
-    """A study folder of its own, with nothing in it but what the repository ships."""
-    folder = tmp_path_factory.mktemp("study")
-    (folder / "data" / "cache").mkdir(parents=True)
-    (folder / "notebooks").symlink_to(ROOT / "notebooks")
-    (folder / "data" / "runs").mkdir()
-    for shipped in ("encoders", "paper", "runs/bench"):
-        (folder / "data" / shipped).symlink_to(ROOT / "data" / shipped)
+    """A study folder with nothing in it but what the repository ships; all workers share its runs."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "smoke"
+    for made in ("data/cache", "data/runs"):
+        (folder / made).mkdir(parents=True, exist_ok=True)
+    for shipped in ("notebooks", "data/encoders", "data/paper", "data/runs/bench"):
+        with suppress(FileExistsError):  # another worker was faster
+            (folder / shipped).symlink_to(ROOT / shipped)
     return folder
 
 
-@by_name
+@dealt_out
 def test_papermill_runs_it_at_the_smallest_profile(path, study):
     command = [
         sys.executable, "-m", "papermill", str(path), str(study / path.name), "-k", "python3",

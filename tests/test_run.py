@@ -181,6 +181,15 @@ def test_a_grid_skips_what_is_done_and_reports_what_fails(small, workers):
         runs.run_grid([done, small(method="mocoso")], "quick", workers, bar=False)
 
 
+def test_the_number_of_workers_may_come_from_the_environment(small, monkeypatch):
+    monkeypatch.setenv("MOCOSE_WORKERS", "3")
+    assert runs.worker_count(None) == 3 and runs.worker_count(1) == 1
+    monkeypatch.setenv("MOCOSE_WORKERS", "two")
+    for wanted in (None, -1):
+        with pytest.raises(StudyError, match="it must be 0, for runs in this process"):
+            runs.run_grid([small()], "quick", wanted, bar=False)
+
+
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_failing_run_does_not_stop_the_others(small, study, workers):
     """The second finds a damaged checkpoint when its turn comes."""

@@ -6,15 +6,14 @@ from pathlib import Path
 import datasets
 import numpy as np
 import pytest
+from texts import SENTENCES
 
-from mocose_lib import data, language_models, learner, run, sources, text_augment, typos, world
+from mocose_lib import data, language_models, learner, run, sources, text_augment, typos
 from mocose_lib import train as loop
 from mocose_lib.config import Config, StudyError, vary
 from mocose_lib.methods import METHODS
 from mocose_lib.methods.base import load_encoder, training_ids
 from mocose_lib.methods.simcse import SimCSE
-
-SENTENCES = world.sentences(40, seed=11)
 
 
 class Killed(BaseException):

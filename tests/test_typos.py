@@ -4,20 +4,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from texts import ODD, SENTENCES, rng, words
 
-from mocose_lib import typos, world
+from mocose_lib import typos
 from mocose_lib.word_edits import WORD, drawn_words, replaced
-
-SENTENCES = world.sentences(40, seed=11)
-ODD = ["3.5 % of Café-goers (ca. 1998) said: “don't — stop!”", "", "42 + 1 = 43", "[MASK] is a mask ."]
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
-
-
-def words(text):
-    return WORD.findall(text)
 
 
 def test_words_by_hand():

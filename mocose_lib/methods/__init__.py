@@ -35,5 +35,6 @@ INPUTS = {name: training_ids for name in METHODS} | {
     "declutr": declutr.inputs, "flow": statistics_inputs, "s_simcse": simcse.inputs,
     "simcse": simcse.inputs, "simcse_reference": simcse_st.inputs,
     "simcse_supervised": simcse_supervised.inputs, "untrained": untrained.inputs,
-    "whitening": statistics_inputs, "word_counts": word_counts.inputs, "word_vectors": word_vectors.inputs,
+    "whitening": statistics_inputs, "word_counts": word_counts.inputs,
+    "word_vectors": word_vectors.inputs,
 }  # fmt: skip

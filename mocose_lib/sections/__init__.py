@@ -22,6 +22,6 @@ from . import (
     start,
 )
 
-_FILES = (start, encoders, room, ema, heads, augmentation, batch, queue, distance, geometry, selection,
-          collapse, published, main_results, simcse, simcse_supervised, s_simcse)  # fmt: skip
+_FILES = (start, encoders, room, ema, heads, augmentation, batch, queue, distance, geometry,
+          selection, collapse, published, main_results, simcse, simcse_supervised, s_simcse)  # fmt: skip
 GRIDS = MappingProxyType({name: grid for file in _FILES for name, grid in file.GRIDS.items()})

@@ -5,8 +5,8 @@ The settings were found on STS-B dev with seed 0: rates of learning and of cropp
 
 from ..claims import Claim
 from ..grids import RELEVANT, Grid, Point, beats
+from .encoders import gains
 
-GAIN, GAIN_CLS = 3.0, 15.0  # points that training must add to be worth studying
 BREAKS = 5.0  # points
 LONGER = {"steps": 2, "eval_every": 2}
 CROPPED = {"crop": 0.6, "augmented_views": "both"}
@@ -48,11 +48,8 @@ GRIDS = {
         ),
         common={"encoder": "tiny-mlm", "pooling": "mean"}, notebook="02_encoders",
         claims=(
-            *(Claim(f"room-{system.lower()}-over-{name}", "this study",
-                    f"{system} gains at least {gain:g} points over the encoder's own {name}.",
-                    beats(system, name, margin=gain))
-              for system in ("MoCoSE", "SimCSE")
-              for name, gain in (("[CLS]", GAIN_CLS), ("mean", GAIN), ("first-last", GAIN))),
+            *gains("room", "MoCoSE"),
+            *gains("room", "SimCSE"),
             *(Claim(f"room-{system.lower()}-crop", "this study",
                     f"{system} gains from views that share a part of the sentence only.",
                     beats(system, f"{system}, whole views", margin=RELEVANT))
