@@ -16,12 +16,13 @@ from . import (
     queue,
     room,
     s_simcse,
+    search,
     selection,
     simcse,
     simcse_supervised,
     start,
 )
 
-_FILES = (start, encoders, room, ema, heads, augmentation, batch, queue, distance, geometry,
+_FILES = (start, encoders, search, room, ema, heads, augmentation, batch, queue, distance, geometry,
           selection, collapse, published, main_results, simcse, simcse_supervised, s_simcse)  # fmt: skip
 GRIDS = MappingProxyType({name: grid for file in _FILES for name, grid in file.GRIDS.items()})
