@@ -161,17 +161,20 @@ def test_ratios_by_hand():
     assert found.loc["grid: side by side / one at a time", "reached"]
 
 
-def test_transfer_may_take_at_most_its_target():
+def test_transfer_and_probe_may_take_at_most_their_targets():
     case = dict(encoder="2x128", benchmark="generated")
     rows = [
         *turn("STS", 1.0, **case), *turn("sentence-transformers STS, batch 16", 4.0, **case),
         *turn("sentence-transformers STS, batch 128", 3.0, **case),
         *turn("transfer", 5.0, **case, encoding=2.0),
+        *turn("probe", 3.0, **case), *turn("step", 2.0, **case),
     ]  # fmt: skip
     found = tables.ratios(record(evaluation=rows)).set_index("figure")
     assert found.loc["seven STS tasks / sentence-transformers STS, batch 128", "median"] == 3.0
     transfer = found.loc["time of seven transfer tasks / encoding them (at most)"]
     assert transfer["median"] == 2.5 and transfer["reached"]
+    probe = found.loc["probe / 10 training steps (at most)"]
+    assert probe["median"] == pytest.approx(0.15) and not probe["reached"]
 
 
 def test_memory_growth_leaves_the_first_fifth_out():

@@ -1,4 +1,4 @@
-"""Time of the evaluations: seven STS tasks ours and theirs, seven transfer tasks."""
+"""Time of the evaluations: seven STS tasks ours and theirs, seven transfer tasks, the probe."""
 
 import time
 from collections.abc import Callable
@@ -7,11 +7,13 @@ import numpy as np
 
 from .. import data, sts, transfer
 from ..encoder import Encoder
+from ..geometry import Probe
 from ..methods import simcse_st
 from ..methods.base import load_encoder
-from .clock import in_turns
+from .clock import Clock, in_turns, timed
 from .material import config_of
 from .sizes import Sizes
+from .training import our_mocose
 
 THEIR_BATCH, OUR_BATCH = 16, 128  # their evaluator's default, and that of Encoder.encode
 
@@ -60,26 +62,38 @@ def transfer_turn(encoder: Encoder, name: str) -> dict[str, float]:
     return row | {"encoding": sum(inside)}
 
 
+def probing(encoder: Encoder, name: str, clock: Clock) -> None:
+    """Looks at the geometry over and over, as training does every `probe_every` steps."""
+    probe = Probe(encoder, name)
+    while True:
+        clock.step()
+        probe()
+
+
 def measure(sizes: Sizes, bar) -> list[dict]:
     """A row a turn; `scores` of the STS turns, so that one sees that both measure the same."""
     rows, name = [], benchmark()
     for label in sizes.encoders:
-        config = config_of(label, "natural", "float32", 300)
+        config = config_of(label, sizes.texts[-1], "float32", sizes.sentences)
         encoder = load_encoder(config, "cpu")
         model = simcse_st.make_model(config, "cpu").float().eval()
         model.max_seq_length = encoder.max_length
         turns = {
             "STS": lambda encoder=encoder: clocked(lambda: our_sts(encoder, name)),
             "transfer": lambda encoder=encoder: transfer_turn(encoder, name),
+            "probe": lambda encoder=encoder: timed(
+                lambda clock: probing(encoder, name, clock), sizes.seconds),
+            "step": lambda config=config: timed(
+                lambda clock: our_mocose(config, clock), sizes.seconds),
         } | {
             f"sentence-transformers STS, batch {size}": lambda model=model, size=size: clocked(
                 lambda: their_sts(model, name, size))
             for size in (THEIR_BATCH, OUR_BATCH)
         }  # fmt: skip
         case = {"encoder": label, "benchmark": name}
-        rows += [{**case, **row} for row in in_turns(turns, sizes.repeats, bar)]
+        rows += [{**case, **row} for row in in_turns(turns, sizes.rounds, bar)]
     return rows
 
 
 def turns(sizes: Sizes) -> int:
-    return 4 * sizes.repeats * len(sizes.encoders)
+    return 6 * sizes.rounds * len(sizes.encoders)

@@ -63,8 +63,8 @@ def _rows(sizes: Sizes, cores: int, bar) -> Iterator[dict]:
         name: lambda way=way: {"processes": way[0], "threads": way[1], **side_by_side(*way, sizes)}
         for name, way in ways.items()
     }
-    yield from in_turns(turns, sizes.repeats, bar)
+    yield from in_turns(turns, sizes.rounds, bar)
 
 
 def turns(sizes: Sizes) -> int:
-    return 2 * sizes.repeats
+    return 2 * sizes.rounds

@@ -12,6 +12,7 @@ class Sizes:
 
     repeats: int  # rounds in which all competitors take turns
     seconds: float  # of training of a competitor in each round
+    long_repeats: int = 3  # rounds, at most, of `evaluation` and `grid`, whose turns take minutes
     encoders: tuple[str, ...] = ("2x128", "4x256")
     texts: tuple[str, ...] = ("full", "natural")
     sentences: int = 4_000  # of each text
@@ -24,6 +25,12 @@ class Sizes:
     grid_runs: int = 2  # of each process
     parts: tuple[str, ...] = field(
         default=("training", "breakdown", "evaluation", "cost", "grid", "memory"))  # fmt: skip
+
+
+    @property
+    def rounds(self) -> int:
+        """Of the parts whose turns take minutes."""
+        return min(self.repeats, self.long_repeats)
 
 
 SIZES = MappingProxyType({
