@@ -1,10 +1,15 @@
 """Paraphrases and back-translations by tiny random models, loaded as large ones are."""
 
+import json
+
 import pytest
 import torch
 from texts import rng
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import (
+    FSMTConfig,
+    FSMTForConditionalGeneration,
+    FSMTTokenizer,
     GPT2Config,
     GPT2LMHeadModel,
     MarianConfig,
@@ -90,6 +95,40 @@ def test_back_translation_goes_there_and_back(generators):
     middle = generation.transduced(there, TEXTS, rng())
     expected = generation.transduced(back, middle, rng())
     assert generation.translated_back(there, back, TEXTS, rng()) == expected != middle
+
+
+@pytest.fixture
+def wmt19(tmp_path):
+    """Random translators of the class that the paper has (`facebook/wmt19-en-de`): of letters."""
+    letters = "abcdefghijklmnopqrstuvwxyz."
+    entries = ["<s>", "<pad>", "</s>", "<unk>", *letters, *(letter + "</w>" for letter in letters)]
+    vocabulary, merges = tmp_path / "vocabulary.json", tmp_path / "merges.txt"
+    vocabulary.write_text(json.dumps({entry: i for i, entry in enumerate(entries)}))
+    merges.write_text("")
+    size = dict(d_model=16, encoder_layers=1, decoder_layers=1, encoder_ffn_dim=16,
+                decoder_ffn_dim=16, encoder_attention_heads=2, decoder_attention_heads=2,
+                init_std=0.8, max_position_embeddings=40, num_beams=2)  # fmt: skip
+    found = []
+    for languages in (["en", "de"], ["de", "en"]):
+        folder = tmp_path / "-".join(languages)
+        FSMTTokenizer(languages, str(vocabulary), str(vocabulary), str(merges)).save_pretrained(folder)
+        torch.manual_seed(3)
+        FSMTForConditionalGeneration(FSMTConfig(
+            langs=languages, src_vocab_size=len(entries), tgt_vocab_size=len(entries), **size
+        )).save_pretrained(folder)  # fmt: skip
+        found.append(language_models.load(str(folder), "cpu"))
+    return found
+
+
+def test_the_papers_translators_go_there_and_back(wmt19):
+    """Against one call of `generate` a text and direction."""
+    expected = "two dogs ran"
+    for lm in wmt19:
+        ids = lm.tokenizer(expected, return_tensors="pt")["input_ids"]
+        tokens = lm.model.generate(input_ids=ids, max_new_tokens=min(2 * ids.shape[1] + 10, 39))
+        expected = lm.tokenizer.decode(tokens[0], skip_special_tokens=True)
+    texts = ["two dogs ran", "a longer text than that"]
+    assert generation.translated_back(*wmt19, texts, rng())[0] == expected != texts[0]
 
 
 def test_a_causal_model_goes_on_behind_the_sentence(generators, monkeypatch):
