@@ -119,6 +119,12 @@ def rankings(runs: pd.DataFrame, metric: str = METRIC) -> tuple[pd.DataFrame, fl
     return table, float(kendalltau(table["real"], table["generated"]).statistic)
 
 
+def searched(runs: pd.DataFrame, metric: str = "sts_dev") -> pd.DataFrame:
+    """The points of a search, best first: score on the dev split, and the step of the best one."""
+    found = runs.groupby("label", sort=False)[[metric, "best_step"]].mean()
+    return found.sort_values(metric, ascending=False).rename_axis("point").round(2)
+
+
 def staleness(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
     """Of every run with a queue: label, seed, traceable distance by equation 4, the empirical one
     and the share retained of the oldest keys (`staleness.summary`)."""

@@ -1,7 +1,7 @@
 """Tables, figures and the README's block, from run files made up on the spot."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 
@@ -66,6 +66,13 @@ def test_curves_carry_label_and_seed(runs):
     curves = show.training_curves(GRID, "tiny", range(3))
     assert len(curves) == 9 and set(curves["label"]) == {"0.5", "0.85", "0.7"}
     assert curves.groupby("label")["score"].mean()["0.85"] == 64.0
+
+
+def test_a_search_has_a_seed_of_its_own_and_shows_the_best_first(runs):
+    assert list(show.searched(runs, "sts_avg").index) == ["0.85", "0.5", "0.7"]
+    search = replace(GRID, search_seeds=(100,))
+    assert {config.seed for config in search.configs("tiny")} == {100}
+    assert {config.seed for config in search.configs("tiny", [1])} == {1}
 
 
 def test_differences_are_paired_by_seed(runs):
