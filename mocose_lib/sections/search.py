@@ -21,6 +21,7 @@ def rates(system: str, **fields) -> tuple[Point, ...]:
 
 TWICE = {"steps": 4, "eval_every": 4}
 NO_HEADS = {"projection_layers": 0, "predictor_layers": 0}
+SHORT = {**MOCOSE, "queue_size": 128, "queue_init": 32}  # what the first round found
 
 GRIDS = {
     "search": Grid(
@@ -48,7 +49,7 @@ GRIDS = {
             change("MoCoSE, crop 0.8", MOCOSE, crop=0.8),
             change("MoCoSE, decay 0.95", MOCOSE, ema_decay=0.95),
             change("MoCoSE, decay 0.995", MOCOSE, ema_decay=0.995),
-            change("MoCoSE, K 128", MOCOSE, queue_size=128, queue_init=32),
+            change("MoCoSE, K 128", SHORT),
             change("MoCoSE, K 2048", MOCOSE, queue_size=2048, queue_init=512),
             change("MoCoSE, queue alone", MOCOSE, batch_negatives=False),
             change("MoCoSE, no dropout in heads", MOCOSE, head_dropout=0.0),
@@ -57,6 +58,16 @@ GRIDS = {
             change("MoCoSE, no heads", MOCOSE, **NO_HEADS),
             change("MoCoSE, twice the steps", MOCOSE, TWICE),
             change("MoCoSE, no heads, twice the steps", MOCOSE, TWICE, **NO_HEADS),
+            change("MoCoSE, K 64", SHORT, queue_size=64, queue_init=16),
+            change("MoCoSE, K 128, decay 0.95", SHORT, ema_decay=0.95),
+            change("MoCoSE, K 128, decay 0.995", SHORT, ema_decay=0.995),
+            change("MoCoSE, K 128, rate 0.004", SHORT, lr=4e-3, head_lr=4e-3),
+            change("MoCoSE, K 128, crop 0.5", SHORT, crop=0.5),
+            change("MoCoSE, K 128, plain heads", SHORT, heads="plain"),
+            change("MoCoSE, K 128, one predictor layer", SHORT, predictor_layers=1),
+            change("MoCoSE, K 128, projection only", SHORT, predictor_layers=0),
+            change("MoCoSE, K 128, no heads", SHORT, **NO_HEADS),
+            change("MoCoSE, K 128, twice the steps", SHORT, TWICE),
             change("SimCSE", SIMCSE),
             change("SimCSE, rate 0.001", SIMCSE, lr=1e-3),
             change("SimCSE, rate 0.004", SIMCSE, lr=4e-3),
