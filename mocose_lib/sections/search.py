@@ -4,7 +4,8 @@ Its seed is none of the sections' own, so that what it finds is tested on other 
 """
 
 from ..grids import Grid, Point
-from .room import LONGER, MOCOSE, SIMCSE
+from .encoders import gains
+from .room import LONGER, MOCOSE, SIMCSE, untrained
 
 SEED = 100
 RATES = (3e-5, 1e-4, 3e-4, 1e-3)
@@ -78,5 +79,16 @@ GRIDS = {
         ),
         common={"encoder": "tiny-mlm", "pooling": "mean"}, notebook="02_encoders",
         search_seeds=(SEED,),
+    ),
+    "searched": Grid(
+        question="Does what the search found hold with other seeds?",
+        points=(
+            untrained("[CLS]", "cls"),
+            untrained("mean", "mean"),
+            untrained("first-last", "first_last"),
+            change("MoCoSE", SHORT, crop=0.5),  # the best on dev that has the paper's heads
+        ),
+        common={"encoder": "tiny-mlm", "pooling": "mean"}, notebook="02_encoders", seeds=10,
+        claims=(*gains("searched", "MoCoSE"),),
     ),
 }  # fmt: skip
