@@ -2,7 +2,9 @@
 
 Skips what is done and goes on after a kill; the same file runs on a cluster through Snakemake's
 executor plugins. Runs are not declared as outputs, since Snakemake deletes the outputs of a job
-that it starts again: a marker stands for the runs of a section, and is dropped when one is gone.
+that it starts again: a marker stands for the runs of a batch, and is dropped when one is gone.
+A batch is a section, but where runs take seconds: there a process of its own for every section
+would take as long as the runs, and all are one batch.
 """
 
 from pathlib import Path
@@ -16,15 +18,17 @@ PROFILE = config.get("profile", "quick")
 choose(PROFILES, PROFILE, "profile")
 NOTEBOOKS = sorted(path.stem for path in Path("notebooks").glob("[0-9]*.ipynb"))
 SECTIONS = {name: grid for name, grid in GRIDS.items() if grid.notebook in NOTEBOOKS}
+BATCHES = {"all": list(SECTIONS)} if PROFILE in ("smoke", "quick") else {s: [s] for s in SECTIONS}
 DONE = f"data/cache/done/{PROFILE}"
 
-for name, grid in SECTIONS.items():
-    if not all(is_done(run, PROFILE) for run in grid.configs(PROFILE)):
-        Path(f"{DONE}/{name}").unlink(missing_ok=True)
+for batch, names in BATCHES.items():
+    if not all(is_done(run, PROFILE) for name in names for run in SECTIONS[name].configs(PROFILE)):
+        Path(f"{DONE}/{batch}").unlink(missing_ok=True)
 
 
 def runs_of(wildcards):
-    return [f"{DONE}/{name}" for name, grid in SECTIONS.items() if grid.notebook == wildcards.notebook]
+    needed = {name for name, grid in SECTIONS.items() if grid.notebook == wildcards.notebook}
+    return [f"{DONE}/{batch}" for batch, names in BATCHES.items() if needed.intersection(names)]
 
 
 localrules: all
@@ -33,9 +37,10 @@ rule all:
     input: expand(f"data/executed/{PROFILE}/{{notebook}}.ipynb", notebook=NOTEBOOKS)
 
 rule runs:
-    output: touch(f"{DONE}/{{section}}")
+    output: touch(f"{DONE}/{{batch}}")
     threads: workflow.cores
-    shell: "mocose grid {wildcards.section} --profile {PROFILE} --workers {threads}"
+    params: sections=lambda wildcards: BATCHES[wildcards.batch]
+    shell: "mocose grid {params.sections} --profile {PROFILE} --workers {threads}"
 
 rule notebook:
     input:
