@@ -17,7 +17,7 @@ import pandas as pd
 
 from . import world
 from .config import StudyError, choose
-from .files import STUDY
+from .files import STUDY, write_atomically
 from .sources import checked, folder, from_hub, sha256
 
 datasets.disable_progress_bars()
@@ -183,10 +183,19 @@ def read_table(path: Path) -> pd.DataFrame:
         raise StudyError(f"{path.name} is no readable tab-separated file: {cause}.") from cause
 
 
+def _kept(make, task: str, n: int, **more) -> pd.DataFrame:
+    """make(task, n, ...), a table of generated English, kept on disk: making it takes seconds."""
+    key = _key(make.__name__, task, n, *more.values(), *map(sha256, WORLD_FILES))
+    if not (path := CACHE / f"{key}.feather").exists():
+        frame = make(task, n, **more)
+        write_atomically(path, frame.to_feather)
+    return pd.read_feather(path)
+
+
 def sts_pairs(task: str, split: str = "test", benchmark: str = "real") -> pd.DataFrame:
     """Pairs of one STS task: columns subset, score (0-5), sentence1, sentence2."""
     if benchmark == "generated":
-        return world.sts_pairs(task, ROWS_GENERATED, split=split)
+        return _kept(world.sts_pairs, task, ROWS_GENERATED, split=split)
     file, repository, revision = choose(STS, task, "STS task")
     if data := folder():
         return read_pairs(checked(data, file.format(split=split.lower())))
@@ -232,7 +241,7 @@ def transfer_task(name: str, benchmark: str = "real") -> pd.DataFrame:
             f"there is no transfer task {name!r}; choose one of {', '.join(transfer_tasks(benchmark))}."
         )
     if benchmark == "generated":
-        return world.classification(name, ROWS_GENERATED)
+        return _kept(world.classification, name, ROWS_GENERATED)
     if (data := folder()) is None:
         raise StudyError(f"transfer task {name} needs a data folder; give --data or MOCOSE_DATA.")
     return check_labelled(read_table(checked(data, f"transfer/{name}.tsv")), f"{name}.tsv")

@@ -6,6 +6,7 @@ from them look at the l2-normalised embeddings, as the cosine does. A value that
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -114,6 +115,7 @@ def describe(x: Vectors) -> dict[str, float]:
     }  # fmt: skip
 
 
+@cache
 def sentences(benchmark: str, split: str = "dev") -> tuple[list[str], list[str], list[str]]:
     """First and second sentences of the pairs scored above 4, and all distinct sentences."""
     frame = data.sts_pairs(data.dev_task(benchmark), split, benchmark)

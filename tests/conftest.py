@@ -43,7 +43,7 @@ from transformers import (
     RobertaModel,
 )
 
-from mocose_lib import data, sts, world
+from mocose_lib import data, geometry, sts, world
 from mocose_lib.config import Config
 from mocose_lib.encoder import Encoder
 from mocose_lib.masking import SPECIAL
@@ -136,7 +136,7 @@ def study(tmp_path, monkeypatch) -> Path:
 def small_sts(monkeypatch):
     """Generated STS tasks of few pairs, so that scoring takes no time."""
     monkeypatch.setattr(data, "ROWS_GENERATED", ROWS)
-    caches = (sts.test_benchmark, sts.dev_benchmark)
+    caches = (sts.test_benchmark, sts.dev_benchmark, geometry.sentences)
     for cached in caches:
         cached.cache_clear()
     yield

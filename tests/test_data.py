@@ -5,6 +5,7 @@ import lzma
 
 import numpy as np
 import pytest
+from pandas.testing import assert_frame_equal
 
 from mocose_lib import data, sources, world
 from mocose_lib.batches import batches
@@ -54,6 +55,20 @@ def test_a_text_file_of_ones_own_is_a_corpus(study):
     own = study / "mine.txt"
     own.write_text("\n".join(LINES), encoding="utf-8")
     assert len(data.load_corpus(str(own), 5)) == 5
+
+
+@pytest.mark.parametrize(("load", "make", "task"), [
+    (data.sts_pairs, "sts_pairs", world.DEV_TASK),
+    (data.transfer_task, "classification", "topic"),
+])  # fmt: skip
+def test_generated_tables_are_made_once_and_read_as_they_were_made(
+    study, monkeypatch, load, make, task
+):
+    monkeypatch.setattr(data, "ROWS_GENERATED", 30)
+    first = load(task, benchmark="generated")
+    assert_frame_equal(first, getattr(world, make)(task, 30))
+    monkeypatch.setattr(world, "_distinct", None)  # nothing can be made from here on
+    assert_frame_equal(load(task, benchmark="generated"), first)
 
 
 def test_the_cache_follows_the_content(study):
