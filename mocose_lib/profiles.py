@@ -43,7 +43,7 @@ _HUB = dict(
 )  # fmt: skip
 PROFILES = MappingProxyType({
     "smoke": MappingProxyType(dict(_SMALL, corpus_size=6_000, steps=4, eval_every=2)),  # tests
-    "quick": MappingProxyType(dict(_SMALL, steps=100, eval_every=50)),
+    "quick": MappingProxyType(dict(_SMALL, steps=80, eval_every=40)),
     "tiny": MappingProxyType(dict(_SMALL, **_REAL, steps=200, eval_every=50)),
     "mini": MappingProxyType(dict(
         _SMALL, **_REAL, encoder="mini", steps=4_000, eval_every=200,

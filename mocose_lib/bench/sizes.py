@@ -12,7 +12,7 @@ class Sizes:
 
     repeats: int  # rounds in which all competitors take turns
     seconds: float  # of training of a competitor in each round
-    long_repeats: int = 2  # rounds, at most, of `evaluation` and `grid`, whose turns take minutes
+    long_repeats: int = 3  # rounds, at most, of `evaluation` and `grid`, whose turns take minutes
     encoders: tuple[str, ...] = ("2x128", "4x256")
     texts: tuple[str, ...] = ("full", "natural")
     sentences: int = 4_000  # of each text
