@@ -162,9 +162,9 @@ class Encoder(nn.Module):
         limit = max_length or self.max_length
         return self.tokenizer(list(sentences), truncation=True, max_length=limit)["input_ids"]
 
-    def pad(self, ids: list[list[int]], multiple: int = 8):
-        """(ids (n, length), mask (n, length)) with length rounded up: few shapes, less memory."""
-        length = min(-(-max(map(len, ids)) // multiple) * multiple, self.positions)
+    def pad(self, ids: list[list[int]]):
+        """(ids (n, length), mask (n, length)), as long as the longest: no work on more padding."""
+        length = max(map(len, ids))
         sizes = torch.tensor([len(tokens) for tokens in ids])
         mask = torch.arange(length) < sizes[:, None]
         padded = torch.full((len(ids), length), self.tokenizer.pad_token_id)

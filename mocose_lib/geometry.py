@@ -163,7 +163,7 @@ class Probe:
         order = np.argsort([len(tokens) for tokens in ids], kind="stable")
         self.place = np.argsort(order)  # where a sentence of the sample stands, sorted by length
         parts = [order[i : i + PROBE_BATCH] for i in range(0, len(order), PROBE_BATCH)]
-        self.batches = [encoder.pad([ids[i] for i in part], multiple=1) for part in parts]
+        self.batches = [encoder.pad([ids[i] for i in part]) for part in parts]
 
     @torch.no_grad()
     def __call__(self) -> dict[str, float]:

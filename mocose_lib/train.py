@@ -139,7 +139,7 @@ def train(
     lengths = token_ids.data.table.column("length").to_numpy()  # the column's own iterator is slow
     for step, rows in t.steps(lengths, checkpoint, bar):
         texts = shortened(*text_augment.views(token_ids[rows]), config, t.generator)
-        both = [encoder.pad(ids, multiple=1) for ids in texts]
+        both = [encoder.pad(ids) for ids in texts]
         if config.ema_moment == "before_forward":
             update_ema(t.target, t.online, decay_at(step, config))
         with autocast:

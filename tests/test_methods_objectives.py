@@ -103,7 +103,7 @@ def convolutional(small):
 
 def test_local_vectors_are_windows_of_1_3_and_5_tokens(small):
     encoder = convolutional(small)
-    ids, mask = encoder.pad(encoder.tokenize(SENTENCES[:1]), multiple=1)
+    ids, mask = encoder.pad(encoder.tokenize(SENTENCES[:1]))
     local = encoder.local(encoder.words(ids), mask)[0]
     states = encoder.model(ids).last_hidden_state[0]
     length = len(states)

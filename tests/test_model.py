@@ -40,7 +40,7 @@ def test_plain_heads_are_linear_layers_with_relu_between(layers):
 
 @pytest.fixture
 def view(encoder):
-    ids, mask = encoder.pad(encoder.tokenize(["The baker sold bread.", "A dog ran."]), multiple=1)
+    ids, mask = encoder.pad(encoder.tokenize(["The baker sold bread.", "A dog ran."]))
     return View(encoder.words(ids), mask)
 
 

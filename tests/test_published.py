@@ -44,7 +44,7 @@ def trained(monkeypatch):
 
 @pytest.fixture
 def view(encoder):
-    ids, mask = encoder.pad(encoder.tokenize(["The baker sold bread.", "A dog ran."]), multiple=1)
+    ids, mask = encoder.pad(encoder.tokenize(["The baker sold bread.", "A dog ran."]))
     return View(encoder.words(ids), mask)
 
 

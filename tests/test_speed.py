@@ -32,7 +32,7 @@ def batch(encoder: Encoder, padded: bool, shuffled: bool):
     ids = encoder.tokenize(SENTENCES)
     if not padded:
         ids = [tokens[: min(map(len, ids))] for tokens in ids]
-    ids, mask = encoder.pad(ids, multiple=1)
+    ids, mask = encoder.pad(ids)
     order = torch.rand(mask.shape, generator=torch.Generator().manual_seed(1)).argsort(1)
     return ids, mask, order if shuffled else None
 
@@ -109,16 +109,11 @@ def test_loss_curves_are_equal(small, whole, monkeypatch, variant):
     assert (found - expected).norm() < 1e-3 * expected.norm()
 
 
-@pytest.mark.parametrize("multiple", [1, 8])
-def test_pad_is_row_by_row(encoder, multiple):
+def test_pad_is_row_by_row(encoder):
     ids = encoder.tokenize(SENTENCES)
-    padded, mask = encoder.pad(ids, multiple)
+    padded, mask = encoder.pad(ids)
     rows = [torch.tensor(tokens) for tokens in ids]
     fill = encoder.tokenizer.pad_token_id
     expected = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=fill)
-    length = expected.shape[1]
-    rounded = min(-(-length // multiple) * multiple, encoder.positions)
-    assert padded.shape == mask.shape == (len(ids), rounded)
-    assert torch.equal(padded[:, :length], expected)
-    assert (padded[:, length:] == fill).all()
+    assert torch.equal(padded, expected)
     assert mask.sum(1).tolist() == [*map(len, ids)] and mask[:, 0].all()

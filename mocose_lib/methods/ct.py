@@ -35,7 +35,7 @@ class ContrastiveTension(System):
 
     def loss(self, sentences: list[list[int]]) -> Float[Tensor, ""]:
         """Each group's first sentence with all of the group, itself included."""
-        ids, mask = self.encoder.pad(sentences, multiple=1)
+        ids, mask = self.encoder.pad(sentences)
         anchors = slice(None, None, self.group)
         first = self.other(self.other.words(ids[anchors]), mask[anchors])
         second = self.encoder(self.encoder.words(ids), mask)  # (batch, width)

@@ -93,8 +93,8 @@ class DeCLUTR(System):
 
     def loss(self, anchors: list, positives: list, generator: torch.Generator) -> Tensor:
         c, encoder = self.config, self.encoder
-        ids, mask = encoder.pad(anchors, multiple=1)
-        near, near_mask = encoder.pad(positives, multiple=1)
+        ids, mask = encoder.pad(anchors)
+        near, near_mask = encoder.pad(positives)
         mean = encoder(encoder.words(near), near_mask).unflatten(0, (len(anchors), -1)).mean(1)
         loss = nt_xent(encoder(encoder.words(ids), mask), mean, c.temperature)
         return loss + c.span_mlm_weight * self.masked_words(encoder, ids, mask, generator)

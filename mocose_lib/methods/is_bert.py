@@ -67,7 +67,7 @@ class ISBert(System):
         self.encoder = encoder
 
     def loss(self, sentences: list[list[int]]) -> Float[Tensor, ""]:
-        ids, mask = self.encoder.pad(sentences, multiple=1)
+        ids, mask = self.encoder.pad(sentences)
         local = self.encoder.local(self.encoder.words(ids), mask)
         vectors = local.sum(1) / mask.sum(1, keepdim=True)
         return disagreement(local[mask], vectors, mask.nonzero()[:, 0])

@@ -34,7 +34,7 @@ class Tower(nn.Module):
                 pass_through(self.mlp[0])
 
     def forward(self, ids: list[list[int]]) -> Float[Tensor, "batch width"]:
-        ids, mask = self.encoder.pad(ids, multiple=1)
+        ids, mask = self.encoder.pad(ids)
         return self.mlp(self.encoder(self.encoder.words(ids), mask))
 
 
@@ -69,7 +69,7 @@ class SimCSE(System):
         """The weighted masked-language-model term (appendix), 0 where it is not asked for."""
         if self.masked_words is None:
             return 0.0
-        ids, mask = self.encoder.pad(sentences, multiple=1)
+        ids, mask = self.encoder.pad(sentences)
         return self.config.mlm_weight * self.masked_words(self.encoder, ids, mask, generator)
 
     def head(self, vectors: Tensor) -> Tensor:
