@@ -34,7 +34,7 @@ class Config:
     encoder_layers: int | None = None  # keep the first n layers
     corpus: str = "generated"  # a name in data.CORPORA, or a text file, one sentence a line
     corpus_size: int = 20_000  # sentences
-    benchmark: Literal["generated", "real"] = "generated"
+    benchmark: Literal["generated", "sample", "real"] = "generated"  # sample: a part of the first
     seed: int = 0
 
     # data order and optimisation

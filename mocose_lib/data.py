@@ -26,7 +26,8 @@ WORLD_FILES = [  # all that decides what the generated text is
     Path(world.__file__).with_name(name)
     for name in ("world.py", "tellings.py", "events.py", "lexicon.py", "lexicon.toml")
 ]
-ROWS_GENERATED = 500  # pairs in a generated STS task, rows in a generated transfer task
+# Pairs in a generated STS task, rows in a generated transfer task; "sample" is for tests.
+ROWS_GENERATED = {"generated": 500, "sample": 60}
 
 
 @dataclass(frozen=True)
@@ -194,8 +195,8 @@ def _kept(make, task: str, n: int, **more) -> pd.DataFrame:
 
 def sts_pairs(task: str, split: str = "test", benchmark: str = "real") -> pd.DataFrame:
     """Pairs of one STS task: columns subset, score (0-5), sentence1, sentence2."""
-    if benchmark == "generated":
-        return _kept(world.sts_pairs, task, ROWS_GENERATED, split=split)
+    if rows := ROWS_GENERATED.get(benchmark):
+        return _kept(world.sts_pairs, task, rows, split=split)
     file, repository, revision = choose(STS, task, "STS task")
     if data := folder():
         return read_pairs(checked(data, file.format(split=split.lower())))
@@ -240,8 +241,8 @@ def transfer_task(name: str, benchmark: str = "real") -> pd.DataFrame:
         raise StudyError(
             f"there is no transfer task {name!r}; choose one of {', '.join(transfer_tasks(benchmark))}."
         )
-    if benchmark == "generated":
-        return _kept(world.classification, name, ROWS_GENERATED)
+    if rows := ROWS_GENERATED.get(benchmark):
+        return _kept(world.classification, name, rows)
     if (data := folder()) is None:
         raise StudyError(f"transfer task {name} needs a data folder; give --data or MOCOSE_DATA.")
     return check_labelled(read_table(checked(data, f"transfer/{name}.tsv")), f"{name}.tsv")

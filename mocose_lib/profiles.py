@@ -42,7 +42,8 @@ _HUB = dict(
     eval_every=100, lr=3e-5, head_lr=3e-5, precision="bf16", triplets="nli_for_simcse.csv",
 )  # fmt: skip
 PROFILES = MappingProxyType({
-    "smoke": MappingProxyType(dict(_SMALL, corpus_size=6_000, steps=4, eval_every=2)),  # tests
+    "smoke": MappingProxyType(dict(  # for tests
+        _SMALL, corpus_size=6_000, benchmark="sample", steps=4, eval_every=2)),
     "quick": MappingProxyType(dict(_SMALL, steps=80, eval_every=40)),
     "tiny": MappingProxyType(dict(_SMALL, **_REAL, steps=200, eval_every=50)),
     "mini": MappingProxyType(dict(

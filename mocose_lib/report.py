@@ -143,7 +143,7 @@ def _about(profile: str, folder: Path, there: list[Section]) -> dict:
         "title": f"MoCoSE study, {profile}", "profile": profile, "sections": there,
         "runs": len(finished), "newest": max(finished, default=""),
         "runs_link": Path(os.path.relpath(runs, folder)).as_posix() + "/",
-        "generated": configure(profile).benchmark == "generated",
+        "generated": configure(profile).benchmark != "real",
     }  # fmt: skip
 
 

@@ -91,7 +91,7 @@ def aggregate(frame: pd.DataFrame, similarity: np.ndarray) -> dict[str, float]:
 
 @cache
 def test_benchmark(name: str) -> Benchmark:
-    """The seven tasks' test splits of the "real" or the "generated" benchmark."""
+    """The seven tasks' test splits of a benchmark (`Config.benchmark`)."""
     return Benchmark(
         {f"{task} test": data.sts_pairs(task, "test", name) for task in data.sts_tasks(name)}
     )

@@ -135,7 +135,7 @@ def study(tmp_path, monkeypatch) -> Path:
 @pytest.fixture
 def small_sts(monkeypatch):
     """Generated STS tasks of few pairs, so that scoring takes no time."""
-    monkeypatch.setattr(data, "ROWS_GENERATED", ROWS)
+    monkeypatch.setitem(data.ROWS_GENERATED, "generated", ROWS)
     caches = (sts.test_benchmark, sts.dev_benchmark, geometry.sentences)
     for cached in caches:
         cached.cache_clear()

@@ -64,7 +64,7 @@ def test_a_text_file_of_ones_own_is_a_corpus(study):
 def test_generated_tables_are_made_once_and_read_as_they_were_made(
     study, monkeypatch, load, make, task
 ):
-    monkeypatch.setattr(data, "ROWS_GENERATED", 30)
+    monkeypatch.setitem(data.ROWS_GENERATED, "generated", 30)
     first = load(task, benchmark="generated")
     assert_frame_equal(first, getattr(world, make)(task, 30))
     monkeypatch.setattr(world, "_distinct", None)  # nothing can be made from here on

@@ -228,7 +228,7 @@ from mocose_lib.config import Config
 from mocose_lib import run as runs
 
 torch.set_num_threads(1)
-data.ROWS_GENERATED = int(sys.argv[2])
+data.ROWS_GENERATED["generated"] = int(sys.argv[2])
 learner.SAVE_SECONDS = 0.0
 configs = [Config.from_dict(c) for c in json.loads(sys.argv[1])]
 print("ready", flush=True)
