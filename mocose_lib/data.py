@@ -26,8 +26,7 @@ WORLD_FILES = [  # all that decides what the generated text is
     Path(world.__file__).with_name(name)
     for name in ("world.py", "tellings.py", "events.py", "lexicon.py", "lexicon.toml")
 ]
-# Pairs in a generated STS task, rows in a generated transfer task; "sample" is for tests.
-ROWS_GENERATED = {"generated": 500, "sample": 60}
+ROWS_GENERATED = {"generated": 500, "sample": 60}  # of every generated task; a sample for tests
 
 
 @dataclass(frozen=True)
@@ -89,8 +88,7 @@ def _rows(paths: Sequence[Path], limit: int):
 
 
 def _generated(size: int, seed: int):
-    for sentence in world.sentences(size, seed):
-        yield {"sentence": sentence}
+    yield from ({"sentence": sentence} for sentence in world.sentences(size, seed))
 
 
 def corpus_files(name: str) -> list[Path]:
@@ -188,8 +186,7 @@ def _kept(make, task: str, n: int, **more) -> pd.DataFrame:
     """make(task, n, ...), a table of generated English, kept on disk: making it takes seconds."""
     key = _key(make.__name__, task, n, *more.values(), *map(sha256, WORLD_FILES))
     if not (path := CACHE / f"{key}.feather").exists():
-        frame = make(task, n, **more)
-        write_atomically(path, frame.to_feather)
+        write_atomically(path, make(task, n, **more).to_feather)
     return pd.read_feather(path)
 
 
