@@ -44,7 +44,7 @@ _HUB = dict(
 PROFILES = MappingProxyType({
     "smoke": MappingProxyType(dict(  # for tests
         _SMALL, corpus_size=6_000, benchmark="sample", steps=4, eval_every=2)),
-    "quick": MappingProxyType(dict(_SMALL, steps=80, eval_every=40)),
+    "quick": MappingProxyType(dict(_SMALL, steps=100, eval_every=50)),
     "tiny": MappingProxyType(dict(_SMALL, **_REAL, steps=200, eval_every=50)),
     "mini": MappingProxyType(dict(
         _SMALL, **_REAL, encoder="mini", steps=4_000, eval_every=200,
