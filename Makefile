@@ -27,7 +27,7 @@ study: .venv/installed
 	  --quiet rules --config profile=$(PROFILE)
 
 test: .venv/installed
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup \
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile \
 	  --nbval-lax --nbval-current-env tests notebooks
 
 test-slow: .venv/installed

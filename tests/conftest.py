@@ -52,17 +52,6 @@ for name in modules_with("import STUDY"):  # now, and not while `study` points e
     import_module(name)
 
 torch.set_num_threads(1)
-
-
-def pytest_collection_modifyitems(items):
-    """The tests of a file stay with one worker: nbval's cells need their notebook's kernel.
-
-    A test may add a group of its own to be dealt out alone.
-    """
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(item.path.name))
-
-
 TINY = dict(
     hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
     max_position_embeddings=75, initializer_range=0.5,  # so wide that sentences differ clearly
