@@ -1,5 +1,7 @@
 """What notebooks let one move by hand: JupyterLab shows controls, paper the default."""
 
+import os
+
 import ipywidgets
 
 from . import plots, show
@@ -24,8 +26,15 @@ def queue_point(profile: str, decay: float, queue: int, batch: int) -> None:
 
 
 def move_queue(profile: str) -> None:
-    """Controls for decay, queue and batch, and below them `queue_point`."""
+    """Controls for decay, queue and batch, and below them `queue_point`.
+
+    With MOCOSE_STATIC set, the default point alone: without a browser a control's messages can
+    hold a batch execution up for ever.
+    """
     default = configure(profile)
+    if os.environ.get("MOCOSE_STATIC"):
+        queue_point(profile, default.ema_decay, default.queue_size, default.batch_size)
+        return
     ipywidgets.interact(
         queue_point, profile=ipywidgets.fixed(profile),
         decay=ipywidgets.Dropdown(options=DECAYS, value=default.ema_decay),

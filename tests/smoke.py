@@ -30,7 +30,7 @@ def execute(path: Path, study: Path) -> None:
         "-p", "mode", "load" if path.stem == "90_speed" else "run",  # test_bench measures
     ]  # fmt: skip
     environment = {**os.environ, "MOCOSE_STUDY": str(study), "HF_HUB_OFFLINE": "1",
-                   "MOCOSE_WORKERS": "0"}  # fmt: skip
+                   "MOCOSE_WORKERS": "0", "MOCOSE_STATIC": "1"}  # fmt: skip
     done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr[-3000:]
     assert list((study / "figures" / "smoke").glob(f"{path.stem[:3]}*.svg"))

@@ -188,3 +188,11 @@ def test_a_point_of_the_queue_says_distance_and_what_was_scored(study, capsys):
     assert "distance 8.00 steps; no runs at profile quick" in capsys.readouterr().out  # 4 + 4
     assert plt.gcf().axes[0].get_title("left") == "K = 256, batch 64"
     plt.close("all")
+
+
+def test_without_a_browser_the_default_point_alone_is_shown(study, capsys, monkeypatch):
+    monkeypatch.setenv("MOCOSE_STATIC", "1")
+    monkeypatch.setattr(widgets.ipywidgets, "interact", None)
+    widgets.move_queue("quick")
+    assert "distance 14.67 steps" in capsys.readouterr().out
+    plt.close("all")
