@@ -19,9 +19,6 @@ ifneq ($(DATA),)
 export MOCOSE_DATA := $(abspath $(DATA))
 endif
 
-# notebooks run without a browser
-study test: export MOCOSE_STATIC := 1
-
 .PHONY: study test test-slow report lab clean-quick
 
 study: .venv/installed

@@ -88,7 +88,8 @@ def _rows(paths: Sequence[Path], limit: int):
 
 
 def _generated(size: int, seed: int):
-    yield from ({"sentence": sentence} for sentence in world.sentences(size, seed))
+    for sentence in world.sentences(size, seed):
+        yield {"sentence": sentence}
 
 
 def corpus_files(name: str) -> list[Path]:

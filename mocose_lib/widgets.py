@@ -28,11 +28,11 @@ def queue_point(profile: str, decay: float, queue: int, batch: int) -> None:
 def move_queue(profile: str) -> None:
     """Controls for decay, queue and batch, and below them `queue_point`.
 
-    With MOCOSE_STATIC set, the default point alone: without a browser a control's messages can
-    hold a batch execution up for ever.
+    Without a Jupyter server, as under papermill, the default point alone: there nothing answers a
+    control's messages, and they can hold the execution up for ever.
     """
     default = configure(profile)
-    if os.environ.get("MOCOSE_STATIC"):
+    if "JPY_SESSION_NAME" not in os.environ:  # the server sets it for the kernels it starts
         queue_point(profile, default.ema_decay, default.queue_size, default.batch_size)
         return
     ipywidgets.interact(

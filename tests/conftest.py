@@ -148,6 +148,19 @@ def small(tiny, study, small_sts):
     return make
 
 
+@pytest.fixture(scope="module")
+def smoke_study(tmp_path_factory) -> Path:
+    """A study folder of its own, with nothing in it but what the repository ships."""
+    root = Path(__file__).resolve().parents[1]
+    folder = tmp_path_factory.mktemp("study")
+    (folder / "data" / "cache").mkdir(parents=True)
+    (folder / "notebooks").symlink_to(root / "notebooks")
+    (folder / "data" / "runs").mkdir()
+    for shipped in ("encoders", "paper", "runs/bench"):
+        (folder / "data" / shipped).symlink_to(root / "data" / shipped)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def real_data() -> Path:
     """The folder with the real data: MOCOSE_DATA, or ../shared/data beside the checkout."""

@@ -5,22 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
-
-
-@pytest.fixture(scope="module")
-def smoke_study(tmp_path_factory) -> Path:
-    """A study folder of its own, with nothing in it but what the repository ships."""
-    folder = tmp_path_factory.mktemp("study")
-    (folder / "data" / "cache").mkdir(parents=True)
-    (folder / "notebooks").symlink_to(ROOT / "notebooks")
-    (folder / "data" / "runs").mkdir()
-    for shipped in ("encoders", "paper", "runs/bench"):
-        (folder / "data" / shipped).symlink_to(ROOT / "data" / shipped)
-    return folder
 
 
 def execute(path: Path, study: Path) -> None:
@@ -30,7 +16,7 @@ def execute(path: Path, study: Path) -> None:
         "-p", "mode", "load" if path.stem == "90_speed" else "run",  # test_bench measures
     ]  # fmt: skip
     environment = {**os.environ, "MOCOSE_STUDY": str(study), "HF_HUB_OFFLINE": "1",
-                   "MOCOSE_WORKERS": "0", "MOCOSE_STATIC": "1"}  # fmt: skip
+                   "MOCOSE_WORKERS": "0"}  # fmt: skip
     done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr[-3000:]
     assert list((study / "figures" / "smoke").glob(f"{path.stem[:3]}*.svg"))

@@ -16,6 +16,7 @@ from mocose_lib.word_edits import WORD, replaced
 
 SHIPPED = Path(mocose_lib.__file__).parents[1] / "data" / "encoders" / "tiny"
 
+
 @pytest.fixture(scope="module")
 def shipped():
     return contextual.ContextualWords(language_models.load(str(SHIPPED), "cpu", masked=True))

@@ -2,7 +2,7 @@
 
 import nbformat
 import pytest
-from smoke import NOTEBOOKS, execute, smoke_study  # noqa: F401  a fixture
+from smoke import NOTEBOOKS, execute
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
@@ -21,5 +21,5 @@ def test_form(path):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS[0::2], ids=lambda p: p.stem)
-def test_papermill_runs_it_at_the_smallest_profile(path, smoke_study):  # noqa: F811
+def test_papermill_runs_it_at_the_smallest_profile(path, smoke_study):
     execute(path, smoke_study)

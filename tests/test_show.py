@@ -190,8 +190,8 @@ def test_a_point_of_the_queue_says_distance_and_what_was_scored(study, capsys):
     plt.close("all")
 
 
-def test_without_a_browser_the_default_point_alone_is_shown(study, capsys, monkeypatch):
-    monkeypatch.setenv("MOCOSE_STATIC", "1")
+def test_without_a_server_the_default_point_alone_is_shown(study, capsys, monkeypatch):
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
     monkeypatch.setattr(widgets.ipywidgets, "interact", None)
     widgets.move_queue("quick")
     assert "distance 14.67 steps" in capsys.readouterr().out

@@ -26,7 +26,6 @@ class Sizes:
     parts: tuple[str, ...] = field(
         default=("training", "breakdown", "evaluation", "cost", "grid", "memory"))  # fmt: skip
 
-
     @property
     def rounds(self) -> int:
         """Of the parts whose turns take minutes."""

@@ -35,7 +35,6 @@ RANKED = {
 }
 
 
-
 def gains(section: str, system: str) -> list[Claim]:
     """That training adds what it must to every untrained pooling."""
     return [
