@@ -14,6 +14,7 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers import logging as transformers_logging
 
 from .config import StudyError
+from .dropout import PackedDropout, replace_dropout
 from .files import STUDY
 from .first_token import applies, first_token
 
@@ -51,6 +52,12 @@ def _tokenizer(source: Path | str):
     if len(tokenizer) <= len(tokenizer.all_special_ids):
         raise ValueError("its tokenizer has no words")
     return tokenizer
+
+
+def _adapt(model: nn.Module) -> None:
+    """Our own pooler stands beside the model, our dropout within."""
+    model.pooler = None
+    replace_dropout(model, PackedDropout)
 
 
 class Encoder(nn.Module):
@@ -97,7 +104,7 @@ class Encoder(nn.Module):
         trained = getattr(model, "pooler", None)
         if trained is not None and not any("pooler" in key for key in report["missing_keys"]):
             encoder.pooler.load_state_dict(trained.dense.state_dict())
-        model.pooler = None
+        _adapt(model)
         return encoder.eval()
 
     def forget(self, seed: int) -> None:
@@ -105,7 +112,7 @@ class Encoder(nn.Module):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             model = AutoModel.from_config(self.model.config)
-        model.pooler = None
+        _adapt(model)
         self.model = model.to(self.device).eval()
 
     @property

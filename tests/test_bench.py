@@ -69,12 +69,11 @@ def test_peak_and_products_are_times():
 
 
 # --- the plain loop ---
-@pytest.mark.parametrize("dropout", [0.0, 0.2])
-def test_the_plain_loop_has_the_losses_of_ours(small, monkeypatch, dropout):
+def test_the_plain_loop_has_the_losses_of_ours(small, monkeypatch):
     monkeypatch.setattr(learner.sts, "dev_score", lambda *_: 0.0)
     # a gradient of zero but for rounding has any sign, so FGSM may set the two 2 epsilon apart
     config = small(
-        steps=8, eval_every=1, dropout=dropout, head_dropout=dropout, fgsm_epsilon=1e-3,
+        steps=8, eval_every=1, dropout=0.0, head_dropout=0.2, fgsm_epsilon=1e-3,
         fgsm_gradient="stale", selection="last")  # fmt: skip
     encoder = load_encoder(config, "cpu")
     ids = training_ids(config, encoder)
@@ -123,6 +122,7 @@ def test_the_formula_finds_the_numbers_it_was_made_with():
 @pytest.mark.parametrize(
     ("operator", "kind"),
     [("aten::addmm", "matrix products"), ("aten::bernoulli_", "dropout: random numbers"),
+     ("aten::random_", "dropout: random numbers"),
      ("aten::_fused_adamw_", "optimiser and clipping"), ("aten::lerp_", "moving average"),
      ("aten::embedding_dense_backward", "embedding table"), ("aten::copy_", "copies and casts"),
      ("aten::gelu_backward", "GELU, LayerNorm, softmax"), ("aten::mul", breakdown.ELEMENTWISE)],

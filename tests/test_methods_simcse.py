@@ -194,9 +194,9 @@ def test_the_best_checkpoint_is_kept(small):
 
 
 def test_training_lowers_the_loss(small):
-    config = small(method="simcse", steps=40, eval_every=10, batch_size=8)
+    config = small(method="simcse", steps=40, eval_every=2, batch_size=8)
     losses = [row["loss"] for row in METHODS["simcse"](config, bar=False).progress.history]
-    assert losses[-1] < losses[0]
+    assert sum(losses[-5:]) < sum(losses[:5])
 
 
 def test_a_pooler_that_is_not_trained_is_not_measured(small):

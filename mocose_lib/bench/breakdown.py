@@ -14,7 +14,7 @@ from .training import our_mocose
 # Parts of the names of torch's operators; the first kind that fits counts.
 KINDS = {
     "matrix products": ("mm", "linear", "matmul"),
-    "dropout: random numbers": ("bernoulli",),
+    "dropout: random numbers": ("bernoulli", "random_"),
     "optimiser and clipping": ("adam", "vector_norm", "optimizer"),
     "moving average": ("lerp",),
     "embedding table": ("embedding", "index_select"),

@@ -1,19 +1,21 @@
 """MoCoSE written straight down, in float32: what its authors' code does in a step, and no more.
 
 The stand-in for that code in the benchmark. Every batch is tokenised when its turn comes and padded
-to its longest sentence, both branches compute every token of every layer, FGSM adds the sign of the
-last step's gradient, the queue grows by concatenation and is cut, the moving average goes parameter
-by parameter. Only the weights' shapes come from the library (`Branch`), so that both start equal.
+to its longest sentence, both branches compute every token of every layer, dropout is torch's, FGSM
+adds the sign of the last step's gradient, the queue grows by concatenation and is cut, the moving
+average goes parameter by parameter. Only the weights' shapes come from the library (`Branch`), so
+that both start equal.
 """
 
 from collections.abc import Iterator, Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..batches import batches
 from ..config import Config
+from ..dropout import replace_dropout
 from ..encoder import Encoder
 from ..model import Branch, target_of
 
@@ -30,6 +32,7 @@ def embed(branch: Branch, words: Tensor, mask: Tensor) -> Tensor:
 
 def losses(config: Config, encoder: Encoder, sentences: Sequence[str], lengths) -> Iterator[float]:
     """Trains, and yields the loss of every step; `lengths` are the sentences' in tokens."""
+    replace_dropout(encoder.model, nn.Dropout)
     torch.manual_seed(config.seed)
     online = Branch(encoder, config)
     target = target_of(online, config).train()

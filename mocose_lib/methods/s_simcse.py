@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ..config import Config
+from ..dropout import replace_dropout
 from ..encoder import Encoder
 from . import simcse
 from .base import Fitted
@@ -49,11 +50,7 @@ class SampledDropout(nn.Module):
 
 def sample_dropout(encoder: Encoder, low: float, high: float, sentence_wise: bool) -> None:
     """Replaces every nn.Dropout of the encoder, in place, those of attention included."""
-    for module in list(encoder.modules()):
-        for name, child in module.named_children():
-            if isinstance(child, nn.Dropout):
-                sampled = SampledDropout(low, high, sentence_wise)
-                setattr(module, name, sampled.train(child.training))
+    replace_dropout(encoder, lambda rate: SampledDropout(low, high, sentence_wise))
 
 
 def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
