@@ -21,5 +21,5 @@ def test_form(path):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS[0::2], ids=lambda p: p.stem)
-def test_papermill_runs_it_at_the_smallest_profile(path, smoke_study):
-    execute(path, smoke_study)
+def test_papermill_runs_it_at_the_smallest_profile(path, smoke_study, monkeypatch):
+    execute(path, smoke_study, monkeypatch)

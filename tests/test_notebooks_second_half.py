@@ -5,5 +5,5 @@ from smoke import NOTEBOOKS, execute
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS[1::2], ids=lambda p: p.stem)
-def test_papermill_runs_it_at_the_smallest_profile(path, smoke_study):
-    execute(path, smoke_study)
+def test_papermill_runs_it_at_the_smallest_profile(path, smoke_study, monkeypatch):
+    execute(path, smoke_study, monkeypatch)
