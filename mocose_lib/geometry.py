@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import nn
 
-from . import data
+from . import tasks
 from .sts import Encode
 
 Vectors = Float[np.ndarray, "n dim"]
@@ -118,7 +118,7 @@ def describe(x: Vectors) -> dict[str, float]:
 @cache
 def sentences(benchmark: str, split: str = "dev") -> tuple[list[str], list[str], list[str]]:
     """First and second sentences of the pairs scored above 4, and all distinct sentences."""
-    frame = data.sts_pairs(data.dev_task(benchmark), split, benchmark)
+    frame = tasks.sts_pairs(tasks.dev_task(benchmark), split, benchmark)
     close = frame[frame["score"].astype(float) > CLOSE]
     every = dict.fromkeys([*frame["sentence1"], *frame["sentence2"]])
     return list(close["sentence1"]), list(close["sentence2"]), list(every)

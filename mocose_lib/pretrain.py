@@ -22,11 +22,12 @@ from tqdm.auto import tqdm
 from transformers import BertConfig, BertForPreTraining, BertTokenizerFast
 
 from .config import StudyError
-from .data import CORPORA, corpus_files, load_corpus, sha256, tokenized
+from .data import CORPORA, corpus_files, load_corpus, tokenized
 from .files import STUDY, write_atomically
 from .masking import MASK, PAD, Batches, train_tokenizer
 from .profiles import PretrainConfig
 from .run import default_device
+from .sources import sha256
 
 log = logging.getLogger(__name__)
 

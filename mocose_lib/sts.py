@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from . import data
+from . import tasks
 
 log = logging.getLogger(__name__)
 Encode = Callable[[Sequence[str]], np.ndarray]  # n sentences -> (n, dim)
@@ -93,14 +93,14 @@ def aggregate(frame: pd.DataFrame, similarity: np.ndarray) -> dict[str, float]:
 def test_benchmark(name: str) -> Benchmark:
     """The seven tasks' test splits of a benchmark (`Config.benchmark`)."""
     return Benchmark(
-        {f"{task} test": data.sts_pairs(task, "test", name) for task in data.sts_tasks(name)}
+        {f"{task} test": tasks.sts_pairs(task, "test", name) for task in tasks.sts_tasks(name)}
     )
 
 
 @cache
 def dev_benchmark(name: str) -> Benchmark:
-    task = data.dev_task(name)
-    return Benchmark({f"{task} dev": data.sts_pairs(task, "dev", name)})
+    task = tasks.dev_task(name)
+    return Benchmark({f"{task} dev": tasks.sts_pairs(task, "dev", name)})
 
 
 def evaluate(encode: Encode, benchmark: str) -> dict[str, float]:

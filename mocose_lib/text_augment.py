@@ -78,7 +78,7 @@ def cache_file(config: Config, corpus: datasets.Dataset, seed: int) -> Path:
     """Where `corpus` lies in rewritten form, or will."""
     kind = config.text_augmentation
     code = [sha256(Path(module.__file__)) for module in CODE[kind]]
-    key = data._key("text", corpus._fingerprint, kind, config.augmentation_rate, seed, *code,
+    key = data.cache_key("text", corpus._fingerprint, kind, config.augmentation_rate, seed, *code,
                     *map(_digest, models_of(config)))  # fmt: skip
     return data.CACHE / f"{key}.arrow"
 

@@ -15,7 +15,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 from sklearn.model_selection import StratifiedKFold
 
-from . import data
+from . import tasks
 from .config import StudyError
 from .logistic import fit_predict
 from .sts import Encode
@@ -34,8 +34,8 @@ def evaluate(encode: Encode, benchmark: str) -> dict[str, float]:
     A task that cannot be measured (no file, NaN or all-equal embeddings) gives NaN, so do then
     the averages, and the log says why; the other tasks keep their numbers.
     """
-    frames = {task: _attempt(task, data.transfer_task, task, benchmark)
-              for task in data.transfer_tasks(benchmark)}  # fmt: skip
+    frames = {task: _attempt(task, tasks.transfer_task, task, benchmark)
+              for task in tasks.transfer_tasks(benchmark)}  # fmt: skip
     columns = (f[c] for f in frames.values() if f is not None for c in texts(f))
     sentences = list(dict.fromkeys(s for column in columns for s in column))
     vectors = encode(sentences) if sentences else np.zeros((0, 1), np.float32)

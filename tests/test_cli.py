@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from mocose_lib import cli, data, run
+from mocose_lib import cli, run, sources, tasks
+from mocose_lib.config import StudyError
 
 
 @pytest.fixture
@@ -69,16 +70,16 @@ def test_an_unknown_option_is_refused_with_a_hint(mocose):
 def test_a_damaged_sts_file(mocose, tmp_path, content, told):
     (tmp_path / "sts").mkdir()
     (tmp_path / "sts" / "STS12.tsv").write_text(content)
-    with pytest.raises(data.StudyError, match=re.escape(told)):
-        data.read_pairs(tmp_path / "sts" / "STS12.tsv")
+    with pytest.raises(StudyError, match=re.escape(told)):
+        tasks.read_pairs(tmp_path / "sts" / "STS12.tsv")
 
 
 def test_a_changed_data_file_is_found_by_its_checksum(monkeypatch, tmp_path):
     (tmp_path / "corpus").mkdir()
     (tmp_path / "corpus" / "text.txt").write_text("One.\n")
     (tmp_path / "SHA256SUMS").write_text(f"{'0' * 64}  corpus/text.txt\n")
-    with pytest.raises(data.StudyError, match="damaged: its checksum"):
-        data.checked(tmp_path, "corpus/text.txt")
+    with pytest.raises(StudyError, match="damaged: its checksum"):
+        sources.checked(tmp_path, "corpus/text.txt")
 
 
 def test_a_full_disk_is_said_in_one_sentence(mocose, monkeypatch):

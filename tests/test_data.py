@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pandas.testing import assert_frame_equal
 
-from mocose_lib import data, sources, world
+from mocose_lib import data, sources, tasks, world
 from mocose_lib.batches import batches
 from mocose_lib.config import Config, StudyError
 from mocose_lib.methods.base import load_encoder, training_ids
@@ -58,13 +58,13 @@ def test_a_text_file_of_ones_own_is_a_corpus(study):
 
 
 @pytest.mark.parametrize(("load", "make", "task"), [
-    (data.sts_pairs, "sts_pairs", world.DEV_TASK),
-    (data.transfer_task, "classification", "topic"),
+    (tasks.sts_pairs, "sts_pairs", world.DEV_TASK),
+    (tasks.transfer_task, "classification", "topic"),
 ])  # fmt: skip
 def test_generated_tables_are_made_once_and_read_as_they_were_made(
     study, monkeypatch, load, make, task
 ):
-    monkeypatch.setitem(data.ROWS_GENERATED, "generated", 30)
+    monkeypatch.setitem(tasks.ROWS_GENERATED, "generated", 30)
     first = load(task, benchmark="generated")
     assert_frame_equal(first, getattr(world, make)(task, 30))
     monkeypatch.setattr(world, "_distinct", None)  # nothing can be made from here on
@@ -103,18 +103,18 @@ def test_sts_without_folder_and_hub_is_one_sentence(study, monkeypatch):
     monkeypatch.delenv("MOCOSE_DATA", raising=False)
     monkeypatch.setattr(data.datasets, "load_dataset", lambda *a, **k: (_ for _ in ()).throw(ConnectionError()))
     with pytest.raises(StudyError, match="give a local folder"):
-        data.sts_pairs("STS12")
+        tasks.sts_pairs("STS12")
 
 
 def test_a_data_folder_that_does_not_exist(monkeypatch):
     monkeypatch.setenv("MOCOSE_DATA", "/nowhere/at/all")
     with pytest.raises(StudyError, match="does not exist"):
-        data.folder()
+        sources.folder()
 
 
 def test_checksums_are_held_against_the_files(folder):
     write_sums(folder)
-    assert data.checked(folder, "sts/STS12.tsv").exists()
+    assert sources.checked(folder, "sts/STS12.tsv").exists()
     path = folder / "corpus" / "part_0.txt.xz"
     path.write_bytes(path.read_bytes() + b"x")
     sources.sha256.cache_clear()
@@ -124,19 +124,19 @@ def test_checksums_are_held_against_the_files(folder):
 
 def test_missing_damaged_and_wrong_files_are_one_sentence_each(folder):
     with pytest.raises(StudyError, match="missing"):
-        data.sts_pairs("STS13")
+        tasks.sts_pairs("STS13")
     (folder / "sts" / "STS13.tsv").write_text("score\tsentence1\n3\tA hen.\n")
     with pytest.raises(StudyError, match="columns"):
-        data.sts_pairs("STS13")
+        tasks.sts_pairs("STS13")
     (folder / "sts" / "STS14.tsv").write_text("subset\tscore\tsentence1\tsentence2\nfarm\t5.5\tA hen.\tA cock.\n")
     with pytest.raises(StudyError, match="0 to 5"):
-        data.sts_pairs("STS14")
+        tasks.sts_pairs("STS14")
     (folder / "sts" / "STS15.tsv").write_bytes(b"subset\tscore\n\xff\xfe\x00")
     with pytest.raises(StudyError, match="STS15"):
-        data.sts_pairs("STS15")
+        tasks.sts_pairs("STS15")
     (folder / "sts" / "STS16.tsv").write_text("")
     with pytest.raises(StudyError, match="STS16"):
-        data.sts_pairs("STS16")
+        tasks.sts_pairs("STS16")
 
 
 @pytest.mark.parametrize("cut", [10, -5])
@@ -148,8 +148,8 @@ def test_a_cut_off_corpus_file_is_one_sentence(folder, cut):
 
 
 def test_pairs_come_as_they_are_written(folder):
-    frame = data.sts_pairs("STS12")
-    assert tuple(frame.columns) == data.PAIR_COLUMNS and len(frame) == 20
+    frame = tasks.sts_pairs("STS12")
+    assert tuple(frame.columns) == tasks.PAIR_COLUMNS and len(frame) == 20
     assert frame["sentence1"].tolist() == world.sts_pairs("captions", 20)["sentence1"].tolist()
 
 
@@ -157,7 +157,7 @@ def test_a_quote_and_the_word_null_are_ordinary_text(folder):
     (folder / "sts" / "STS13.tsv").write_text(
         'subset\tscore\tsentence1\tsentence2\nfarm\t2\tnull\t"A hen\nfarm\t3\tNA\tA cock"\n'
     )
-    frame = data.sts_pairs("STS13")
+    frame = tasks.sts_pairs("STS13")
     assert frame["sentence1"].tolist() == ["null", "NA"] and frame["sentence2"].tolist() == ['"A hen', 'A cock"']
 
 

@@ -223,12 +223,12 @@ def test_bad_input_of_any_method_ends_a_grid_before_its_first_run(
 GRID = """
 import json, sys
 import torch
-from mocose_lib import data, learner
+from mocose_lib import learner, tasks
 from mocose_lib.config import Config
 from mocose_lib import run as runs
 
 torch.set_num_threads(1)
-data.ROWS_GENERATED["generated"] = int(sys.argv[2])
+tasks.ROWS_GENERATED["generated"] = int(sys.argv[2])
 learner.SAVE_SECONDS = 0.0
 configs = [Config.from_dict(c) for c in json.loads(sys.argv[1])]
 print("ready", flush=True)

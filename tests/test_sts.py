@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import rankdata
 
-from mocose_lib import data, sts, world
+from mocose_lib import sts, tasks, world
 from mocose_lib.encoder import MINILM, Encoder
 from mocose_lib.sts import AVERAGE, DEV, Benchmark, aggregate, cosine, spearman
 
@@ -127,7 +127,7 @@ def test_a_collapsed_encoder_scores_nan_and_says_so(kind, caplog):
 
 def test_dev_and_test_share_no_sentence():
     task = world.DEV_TASK
-    dev, test = (data.sts_pairs(task, split, "generated") for split in ("dev", "test"))
+    dev, test = (tasks.sts_pairs(task, split, "generated") for split in ("dev", "test"))
     texts = [set(f["sentence1"]) | set(f["sentence2"]) for f in (dev, test)]
     assert not texts[0] & texts[1]
 
@@ -143,7 +143,7 @@ PUBLISHED = {
 def real(real_data, monkeypatch):
     """(task, split) -> the real pairs; STS16 has the fewest."""
     monkeypatch.setenv("MOCOSE_DATA", str(real_data))
-    return lambda task, split="test": data.sts_pairs(task, split, "real")
+    return lambda task, split="test": tasks.sts_pairs(task, split, "real")
 
 
 def same_as_scipy(frame, encoder):
@@ -174,12 +174,12 @@ def test_minilm_on_parts_of_the_other_real_tasks_equals_sentence_transformers(re
 
 @pytest.mark.slow
 def test_minilm_scores_as_published_on_all_seven_real_tasks(real):
-    benchmark = Benchmark({f"{task} test": real(task) for task in data.STS})
+    benchmark = Benchmark({f"{task} test": real(task) for task in tasks.STS})
     found = benchmark.score(Encoder.load(MINILM, "mean").encode)
     assert {name: found[f"{name} all"] for name in PUBLISHED} == pytest.approx(PUBLISHED, abs=0.1)
 
 
 def test_real_files_have_the_counts_that_senteval_has(real):
-    counts = {task: len(real(task)) for task in data.STS}
+    counts = {task: len(real(task)) for task in tasks.STS}
     assert list(counts.values()) == [3108, 1500, 3750, 3000, 1186, 1379, 4927]
     assert len(real("STS-B", "dev")) == 1500

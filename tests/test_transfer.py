@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
-from mocose_lib import data, logistic, sources, transfer, world
+from mocose_lib import logistic, sources, tasks, transfer, world
 from mocose_lib.config import StudyError
 from mocose_lib.encoder import MINILM, Encoder
 
@@ -83,7 +83,7 @@ def split_scores(x, y, split):
 
 @pytest.mark.parametrize("task", world.TRANSFER_TASKS)
 def test_agrees_with_scikit_learn_on_the_generated_tasks(task):
-    frame = data.transfer_task(task, "generated")
+    frame = tasks.transfer_task(task, "generated")
     texts = transfer.texts(frame)
     found = transfer.score([words(list(frame[c])) for c in texts], frame)
     x = pair_features(frame, words) if len(texts) == 2 else words(list(frame["sentence"]))
@@ -209,7 +209,7 @@ def test_every_distinct_sentence_is_encoded_once(scores):
     "value, reason", [(np.nan, "holds NaN"), (1.0, "all embeddings are equal")]
 )
 def test_bad_embeddings_of_one_task_leave_the_others(scores, caplog, value, reason):
-    spoilt = set(data.transfer_task("polarity", "generated")["sentence"])
+    spoilt = set(tasks.transfer_task("polarity", "generated")["sentence"])
 
     def encode(sentences):
         x = words(sentences)
@@ -277,25 +277,25 @@ BROKEN = {
 @pytest.mark.parametrize("what", BROKEN)
 def test_wrong_files_are_refused_with_a_reason(real, what):
     change, reason = BROKEN[what]
-    write(real, "CR", change(data.transfer_task("CR")))
+    write(real, "CR", change(tasks.transfer_task("CR")))
     with pytest.raises(StudyError, match=reason):
-        data.transfer_task("CR")
+        tasks.transfer_task("CR")
 
 
 def test_truncated_and_damaged_files_are_refused(real):
     path = real / "transfer" / "CR.tsv"
     path.write_text(path.read_text().rpartition("\t")[0])  # ends inside the last row
     with pytest.raises(StudyError, match=r"CR\.tsv has an empty cell: a row was cut off"):
-        data.transfer_task("CR")
+        tasks.transfer_task("CR")
     (real / "SHA256SUMS").write_text("0" * 64 + "  transfer/MRPC.tsv\n")
     sources.checksums.cache_clear()
     with pytest.raises(StudyError, match="is damaged"):
-        data.transfer_task("MRPC")
+        tasks.transfer_task("MRPC")
 
 
 def test_unknown_tasks_and_small_classes_are_refused():
     with pytest.raises(StudyError, match="no transfer task 'MNLI'"):
-        data.transfer_task("MNLI", "generated")
+        tasks.transfer_task("MNLI", "generated")
     with pytest.raises(StudyError, match="a class has 3 rows"):
         transfer.folds(np.array([0] * 40 + [1] * 3))
 

@@ -5,11 +5,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .. import data, sts, transfer
+from .. import sts, transfer
 from ..encoder import Encoder
 from ..geometry import Probe
 from ..methods import simcse_st
 from ..methods.base import load_encoder
+from ..sources import folder
 from .clock import Clock, in_turns, timed
 from .material import config_of
 from .sizes import Sizes
@@ -20,7 +21,7 @@ THEIR_BATCH, OUR_BATCH = 16, 128  # their evaluator's default, and that of Encod
 
 def benchmark() -> str:
     """The real sets where a data folder is given, else the generated ones."""
-    return "real" if data.folder() else "generated"
+    return "real" if folder() else "generated"
 
 
 def our_sts(encoder: Encoder, name: str) -> dict[str, float]:

@@ -11,9 +11,10 @@ from torch import Tensor, nn
 
 from .. import sts, text_augment
 from ..config import Config, StudyError
-from ..data import checked, corpus_files, folder, load_corpus, tokenized
+from ..data import corpus_files, load_corpus, tokenized
 from ..encoder import Encoder, pass_through
 from ..learner import Learner, Progress, optimise
+from ..sources import checked, folder
 
 
 @dataclass

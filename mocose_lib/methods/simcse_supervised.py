@@ -15,8 +15,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ..config import Config, StudyError
-from ..data import folder, from_hub, read_table, tokenized
+from ..data import tokenized
 from ..encoder import Encoder
+from ..sources import folder, from_hub
+from ..tasks import read_table
 from .base import Fitted, check_positions, column, data_file, load_encoder, train_system
 from .simcse import SimCSE
 

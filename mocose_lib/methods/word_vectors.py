@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..config import Config, StudyError
-from ..data import _lines, load_corpus
+from ..data import load_corpus, text_lines
 from .base import Fitted, data_file, statistics_texts
 
 PIECE = re.compile(r"n't|\w+?(?=n't)|'\w+|\w+|[^\w\s]")  # as GloVe's corpus: do n't, it 's
@@ -24,7 +24,7 @@ def read_vectors(path: Path) -> tuple[dict[str, int], Float[np.ndarray, "words d
     """Row number of every word, and the rows. Raises StudyError, naming the line, on a bad one."""
     rows: dict[str, int] = {}
     vectors: list[np.ndarray] = []
-    for number, line in enumerate(filter(None, _lines([path])), 1):
+    for number, line in enumerate(filter(None, text_lines([path])), 1):
         word, *values = line.split(" ")
         if not values or (vectors and len(values) != len(vectors[0])):
             expected = len(vectors[0]) if vectors else "some"
