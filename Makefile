@@ -19,6 +19,9 @@ ifneq ($(DATA),)
 export MOCOSE_DATA := $(abspath $(DATA))
 endif
 
+# a process a core: more threads would wait for each other
+study test: export OMP_NUM_THREADS := 1
+
 .PHONY: study test test-slow report lab clean-quick
 
 study: .venv/installed
@@ -27,7 +30,7 @@ study: .venv/installed
 	  --quiet rules --config profile=$(PROFILE)
 
 test: .venv/installed
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile \
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder \
 	  --nbval-lax --nbval-current-env tests notebooks
 
 test-slow: .venv/installed

@@ -6,6 +6,7 @@ import papermill
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
+FIRST, SECOND = NOTEBOOKS[:6], NOTEBOOKS[6:]  # of about equal time, for two workers
 
 
 def execute(path: Path, study: Path, monkeypatch) -> None:
