@@ -44,6 +44,7 @@ CORPORA = {
     ),
 }
 
+
 def text_lines(paths: Sequence[Path]):
     """The stripped lines of plain or xz-compressed text files."""
     for path in paths:

@@ -22,7 +22,7 @@ class PackedDropout(nn.Dropout):
         dropped = min(round(self.p * LEVELS), LEVELS - 1)
         bits = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
         bits = bits.view(torch.int16)[: x.numel()].view(x.shape)
-        kept = torch.ge(bits, dropped - LEVELS // 2, out=torch.empty_like(x, requires_grad=False))
+        kept = torch.ge(bits, dropped - LEVELS // 2, out=torch.empty_like(x))
         return x * kept.mul_(LEVELS / (LEVELS - dropped))
 
 

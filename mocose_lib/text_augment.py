@@ -79,7 +79,7 @@ def cache_file(config: Config, corpus: datasets.Dataset, seed: int) -> Path:
     kind = config.text_augmentation
     code = [sha256(Path(module.__file__)) for module in CODE[kind]]
     key = data.cache_key("text", corpus._fingerprint, kind, config.augmentation_rate, seed, *code,
-                    *map(_digest, models_of(config)))  # fmt: skip
+                         *map(_digest, models_of(config)))  # fmt: skip
     return data.CACHE / f"{key}.arrow"
 
 

@@ -101,7 +101,7 @@ def test_the_hub_that_cannot_be_reached_is_one_sentence(study, monkeypatch):
 
 def test_sts_without_folder_and_hub_is_one_sentence(study, monkeypatch):
     monkeypatch.delenv("MOCOSE_DATA", raising=False)
-    monkeypatch.setattr(data.datasets, "load_dataset", lambda *a, **k: (_ for _ in ()).throw(ConnectionError()))
+    monkeypatch.setattr(tasks.datasets, "load_dataset", lambda *a, **k: (_ for _ in ()).throw(ConnectionError()))
     with pytest.raises(StudyError, match="give a local folder"):
         tasks.sts_pairs("STS12")
 
