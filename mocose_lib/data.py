@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import datasets
+import numpy as np
 
 from . import world
 from .config import StudyError, choose
@@ -146,3 +147,8 @@ def tokenized(corpus: datasets.Dataset, tokenizer, max_length: int | None) -> da
         ids, batched=True, remove_columns=["sentence"], new_fingerprint=stamp,
         cache_file_name=str(CACHE / f"{stamp}.arrow"),
     )  # fmt: skip
+
+
+def column(ids, name: str) -> np.ndarray:
+    """A column of numbers of a Dataset at once; its own iterator would take minutes."""
+    return ids.data.table.column(name).to_numpy()

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -46,12 +47,19 @@ def _unusable(name: str, source: Path | str, cause: Exception) -> StudyError:
     )
 
 
+@cache
 def _tokenizer(source: Path | str):
     """The tokenizer of an encoder; ValueError where transformers makes up an empty one."""
     tokenizer = AutoTokenizer.from_pretrained(source)
     if len(tokenizer) <= len(tokenizer.all_special_ids):
         raise ValueError("its tokenizer has no words")
     return tokenizer
+
+
+@lru_cache(maxsize=8)  # the benchmark's sentences, which every run of a grid scores again
+def token_ids(tokenizer, sentences: tuple[str, ...], limit: int) -> list[list[int]]:
+    """Token ids with special tokens, truncated to `limit`."""
+    return tokenizer(list(sentences), truncation=True, max_length=limit)["input_ids"]
 
 
 def _adapt(model: nn.Module) -> None:
@@ -166,8 +174,7 @@ class Encoder(nn.Module):
         """Token ids with special tokens, truncated to `max_length` (default: the encoder's)."""
         if not len(sentences):
             return []
-        limit = max_length or self.max_length
-        return self.tokenizer(list(sentences), truncation=True, max_length=limit)["input_ids"]
+        return token_ids(self.tokenizer, tuple(sentences), max_length or self.max_length)
 
     def pad(self, ids: list[list[int]]):
         """(ids (n, length), mask (n, length)), as long as the longest: no work on more padding."""

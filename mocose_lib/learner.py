@@ -16,7 +16,8 @@ from . import sts
 from .batches import batches
 from .config import Config, StudyError
 from .files import write_atomically
-from .geometry import Probe, collapsed
+from .geometry import collapsed
+from .probe import Probe
 
 log = logging.getLogger(__name__)
 SAVE_SECONDS = 30  # between two checkpoints of an unfinished run
@@ -156,7 +157,7 @@ def optimise(t: Learner, loss: Tensor) -> None:
 
 
 def look(t: Learner) -> dict[str, float]:
-    """Alignment, uniformity and the rest on the probe's fixed sample (`geometry.Probe`)."""
+    """Alignment, uniformity and the rest on the probe's fixed sample (`probe.Probe`)."""
     return {name: round(value, 4) for name, value in t.probe().items()}
 
 

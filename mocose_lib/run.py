@@ -90,7 +90,7 @@ def run(config: Config, profile: str, device: str | None = None, bar: bool = Fal
     Interrupted at any moment, it goes on from its last checkpoint when called again, and ends
     with the same numbers. The file appears once, whole.
     """
-    from . import geometry, sts, transfer
+    from . import probe, sts, transfer
     from .methods import METHODS
 
     path = run_file(config, profile)
@@ -101,11 +101,12 @@ def run(config: Config, profile: str, device: str | None = None, bar: bool = Fal
     checkpoint = STUDY / "data" / "checkpoints" / f"{path.stem}.pt"
     started = time.monotonic()
     fitted = fit(config, checkpoint, device, bar)
-    metrics = sts.evaluate(fitted.encode, config.benchmark)
-    metrics |= geometry.measure(fitted.encode, config.benchmark)
+    encode = sts.remembering(fitted.encode)
+    metrics = sts.evaluate(encode, config.benchmark)
+    metrics |= probe.measure(encode, config.benchmark)
     if config.transfer:
-        metrics |= transfer.evaluate(fitted.encode, config.benchmark)
-    spectrum = geometry.spectrum(fitted.encode, config.benchmark)
+        metrics |= transfer.evaluate(encode, config.benchmark)
+    spectrum = probe.spectrum(encode, config.benchmark)
     record = {
         "id": path.stem, "config": asdict(config), "encoder_sha256": encoder_digest(config.encoder),
         "metrics": {name: round(value, 4) for name, value in metrics.items()},

@@ -22,6 +22,18 @@ AVERAGE = "sts_avg"  # mean over the seven tasks, test split, "all"
 DEV = "sts_dev"  # the dev split used to choose checkpoints
 
 
+def remembering(encode: Encode) -> Encode:
+    """`encode`, called once for every distinct sentence, whatever number of measures ask for it."""
+    known: dict[str, np.ndarray] = {}
+
+    def remembered(sentences: Sequence[str]) -> np.ndarray:
+        if new := [s for s in dict.fromkeys(sentences) if s not in known]:
+            known.update(zip(new, encode(new), strict=True))
+        return np.array([known[s] for s in sentences])
+
+    return remembered
+
+
 def cosine(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Row-wise cosine similarity of two (n, dim) arrays, in float64; NaN for a zero vector."""
     a, b = a.astype(np.float64), b.astype(np.float64)

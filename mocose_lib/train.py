@@ -8,6 +8,7 @@ from torch import Tensor
 
 from . import augment, staleness, sts, text_augment
 from .config import Config
+from .data import column
 from .ema import decay_at, update_ema
 from .encoder import Encoder
 from .learner import Learner, Progress, optimise
@@ -136,8 +137,7 @@ def train(
     t = Training(config, encoder)
     half = config.precision == "bf16"
     autocast = torch.autocast(encoder.device.type, torch.bfloat16, enabled=half)
-    lengths = token_ids.data.table.column("length").to_numpy()  # the column's own iterator is slow
-    for step, rows in t.steps(lengths, checkpoint, bar):
+    for step, rows in t.steps(column(token_ids, "length"), checkpoint, bar):
         texts = shortened(*text_augment.views(token_ids[rows]), config, t.generator)
         both = [encoder.pad(ids) for ids in texts]
         if config.ema_moment == "before_forward":

@@ -43,7 +43,7 @@ from transformers import (
     RobertaModel,
 )
 
-from mocose_lib import data, geometry, sts, tasks, world
+from mocose_lib import data, probe, sts, tasks, world
 from mocose_lib.config import Config
 from mocose_lib.encoder import Encoder
 from mocose_lib.masking import SPECIAL
@@ -125,7 +125,7 @@ def study(tmp_path, monkeypatch) -> Path:
 def small_sts(monkeypatch):
     """Generated STS tasks of few pairs, so that scoring takes no time."""
     monkeypatch.setitem(tasks.ROWS_GENERATED, "generated", ROWS)
-    caches = (sts.test_benchmark, sts.dev_benchmark, geometry.sentences)
+    caches = (sts.test_benchmark, sts.dev_benchmark, probe.sentences)
     for cached in caches:
         cached.cache_clear()
     yield

@@ -1,11 +1,10 @@
-"""Geometry and staleness against plain loops and values by hand; probe and collapse monitor."""
+"""Geometry and staleness against plain loops and values by hand; the collapse monitor."""
 
 import json
 import math
 
 import numpy as np
 import pytest
-import torch
 
 from mocose_lib import geometry as g
 from mocose_lib.negatives import RANDOM
@@ -130,46 +129,6 @@ def test_an_anisotropic_cone_is_no_collapse():
     x = np.random.default_rng(0).normal(size=(200, 32)) + 2  # mean cosine about 0.8
     assert 0.7 < g.mean_cosine(x) < 0.9
     assert g.collapsed(g.describe(x)) is None
-
-
-# --- on the benchmark ---
-def words(sentences):
-    """An encoder of the test: hashed bags of words."""
-    x = np.zeros((len(sentences), 64), np.float32)
-    for row, sentence in enumerate(sentences):
-        for word in sentence.lower().split():
-            x[row, sum(map(ord, word)) % 64] += 1
-    return x
-
-
-def test_measure_on_the_generated_benchmark_names_the_split():
-    found = g.measure(words, "generated")
-    assert set(found) == {"alignment dev", "uniformity dev", "mean_cosine dev",
-                          "effective_rank dev", "isotropy dev"}  # fmt: skip
-    first, second, every = g.sentences("generated")
-    assert found["alignment dev"] == pytest.approx(g.alignment(words(first), words(second)))
-    assert found["uniformity dev"] == pytest.approx(g.uniformity(words(every)))
-    assert len(every) == len(set(every)) > len(first)
-    values = g.spectrum(words, "generated")
-    assert values[0] == 1 and (np.diff(values) <= 0).all() and len(values) == 64
-
-
-def test_probe_is_measure_on_a_fixed_sample(monkeypatch, encoder):
-    monkeypatch.setattr(g, "PROBE_PAIRS", 10_000)
-    monkeypatch.setattr(g, "PROBE_SENTENCES", 10_000)
-    probed, measured = g.Probe(encoder, "generated")(), g.measure(encoder.encode, "generated")
-    assert set(probed) == {"alignment", "uniformity", "mean_cosine", "effective_rank"}
-    for name, value in probed.items():
-        assert value == pytest.approx(measured[f"{name} dev"], rel=1e-4), name
-
-
-def test_probe_repeats_itself_and_leaves_training_as_it_was(encoder):
-    encoder.train()
-    before = torch.get_rng_state()
-    probe = g.Probe(encoder, "generated")
-    assert probe() == probe() == g.Probe(encoder, "generated")()
-    assert encoder.training and torch.equal(before, torch.get_rng_state())
-    assert sum(len(ids) for ids, _ in probe.batches) == 2 * g.PROBE_PAIRS + g.PROBE_SENTENCES
 
 
 # --- staleness ---

@@ -5,7 +5,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from mocose_lib import geometry, learner, sts, world
+from mocose_lib import learner, probe, sts, world
 from mocose_lib.checks import SHORTENED
 from mocose_lib.config import vary
 from mocose_lib.methods import METHODS
@@ -70,11 +70,11 @@ def test_the_probe_looks_at_what_is_measured(small, monkeypatch):
     config = small(method="simcse", mlp="always", selection="last", steps=2)
     fitted = METHODS["simcse"](config, bar=False)
     shown = {k: fitted.progress.history[-1][k] for k in ("alignment", "uniformity")}
-    first, _, every = geometry.sentences(config.benchmark)
-    monkeypatch.setattr(geometry, "PROBE_PAIRS", len(first))
-    monkeypatch.setattr(geometry, "PROBE_SENTENCES", len(every))
-    exact = geometry.Probe(fitted.encode.__self__, config.benchmark)()
-    measured = geometry.measure(fitted.encode, config.benchmark)
+    first, _, every = probe.sentences(config.benchmark)
+    monkeypatch.setattr(probe, "PROBE_PAIRS", len(first))
+    monkeypatch.setattr(probe, "PROBE_SENTENCES", len(every))
+    exact = probe.Probe(fitted.encode.__self__, config.benchmark)()
+    measured = probe.measure(fitted.encode, config.benchmark)
     for name, value in shown.items():
         assert exact[name] == pytest.approx(measured[f"{name} dev"], abs=1e-3)
         assert value == pytest.approx(exact[name], abs=0.3)  # a sample

@@ -183,3 +183,12 @@ def test_real_files_have_the_counts_that_senteval_has(real):
     counts = {task: len(real(task)) for task in tasks.STS}
     assert list(counts.values()) == [3108, 1500, 3750, 3000, 1186, 1379, 4927]
     assert len(real("STS-B", "dev")) == 1500
+
+
+def test_remembering_asks_for_every_sentence_once():
+    asked = []
+    encode = sts.remembering(lambda sentences: asked.append(sentences) or vectors_of(sentences))
+    assert np.array_equal(encode(["a", "b", "a"]), vectors_of(["a", "b", "a"]))
+    assert np.array_equal(encode(["b", "c"]), vectors_of(["b", "c"]))
+    assert np.array_equal(encode(["c"]), vectors_of(["c"]))
+    assert asked == [["a", "b"], ["c"]]

@@ -7,9 +7,9 @@ import torch
 from transformers import TrainerCallback
 
 from ..config import Config, vary
-from ..data import load_corpus
+from ..data import column, load_corpus
 from ..methods import simcse, simcse_st
-from ..methods.base import column, load_encoder, train_system, training_ids
+from ..methods.base import load_encoder, train_system, training_ids
 from ..train import train
 from . import floor, plain
 from .clock import Clock, Watched, in_turns, timed

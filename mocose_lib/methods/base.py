@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from .. import sts, text_augment
 from ..config import Config, StudyError
-from ..data import corpus_files, load_corpus, tokenized
+from ..data import column, corpus_files, load_corpus, tokenized
 from ..encoder import Encoder, pass_through
 from ..learner import Learner, Progress, optimise
 from ..sources import checked, folder
@@ -80,11 +80,6 @@ def statistics_inputs(config: Config, encoder: Encoder, bar: bool = False) -> li
     return statistics_texts(config)
 
 
-def column(ids, name: str) -> np.ndarray:
-    """A column of numbers of a Dataset at once; its own iterator would take minutes."""
-    return ids.data.table.column(name).to_numpy()
-
-
 def documents(config: Config, ids) -> np.ndarray:
     """The number of every training sentence's document.
 
@@ -117,7 +112,7 @@ class System(nn.Module):
     def forward(
         self, words: Float[Tensor, "batch length width"], mask: Bool[Tensor, "batch length"]
     ) -> Float[Tensor, "batch dim"]:
-        """The same for a batch of word embeddings: what `geometry.Probe` calls."""
+        """The same for a batch of word embeddings: what `probe.Probe` calls."""
         return self.head(self.encoder(words, mask))
 
     def words(self, ids: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length width"]:

@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..config import Config
+from ..data import column
 from ..encoder import Encoder
-from .base import Fitted, System, column, load_encoder, train_system, training_ids
+from .base import Fitted, System, load_encoder, train_system, training_ids
 
 WINDOWS = (1, 3, 5)
 

@@ -13,11 +13,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ..config import Config
+from ..data import column
 from ..encoder import Encoder, pass_through
 from ..loss import info_nce
 from ..text_augment import views
 from ..token_augment import shortened
-from .base import Fitted, System, column, documents, load_encoder, train_system, training_ids
+from .base import Fitted, System, documents, load_encoder, train_system, training_ids
 from .masked_words import MaskedWords
 
 

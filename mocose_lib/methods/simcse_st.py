@@ -20,10 +20,10 @@ from transformers import PrinterCallback
 
 from ..batches import batches
 from ..config import Config, StudyError
-from ..data import load_corpus
+from ..data import column, load_corpus
 from ..encoder import Encoder, locate
 from ..learner import Progress
-from .base import Fitted, column, load_encoder, training_ids
+from .base import Fitted, load_encoder, training_ids
 
 
 def library(part: str = "") -> ModuleType:

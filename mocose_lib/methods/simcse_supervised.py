@@ -15,11 +15,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ..config import Config, StudyError
-from ..data import tokenized
+from ..data import column, tokenized
 from ..encoder import Encoder
 from ..sources import folder, from_hub
 from ..tasks import read_table
-from .base import Fitted, check_positions, column, data_file, load_encoder, train_system
+from .base import Fitted, check_positions, data_file, load_encoder, train_system
 from .simcse import SimCSE
 
 COLUMNS = ("sent0", "sent1", "hard_neg")

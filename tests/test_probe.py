@@ -1,0 +1,47 @@
+"""The geometry of STS-B's sentences: of all of them, and of the probe's sample."""
+
+import numpy as np
+import pytest
+import torch
+
+from mocose_lib import probe
+from mocose_lib.geometry import alignment, uniformity
+
+
+def words(sentences):
+    """An encoder of the test: hashed bags of words."""
+    x = np.zeros((len(sentences), 64), np.float32)
+    for row, sentence in enumerate(sentences):
+        for word in sentence.lower().split():
+            x[row, sum(map(ord, word)) % 64] += 1
+    return x
+
+
+def test_measure_on_the_generated_benchmark_names_the_split():
+    found = probe.measure(words, "generated")
+    assert set(found) == {"alignment dev", "uniformity dev", "mean_cosine dev",
+                          "effective_rank dev", "isotropy dev"}  # fmt: skip
+    first, second, every = probe.sentences("generated")
+    assert found["alignment dev"] == pytest.approx(alignment(words(first), words(second)))
+    assert found["uniformity dev"] == pytest.approx(uniformity(words(every)))
+    assert len(every) == len(set(every)) > len(first)
+    values = probe.spectrum(words, "generated")
+    assert values[0] == 1 and (np.diff(values) <= 0).all() and len(values) == 64
+
+
+def test_probe_is_measure_on_a_fixed_sample(monkeypatch, encoder):
+    monkeypatch.setattr(probe, "PROBE_PAIRS", 10_000)
+    monkeypatch.setattr(probe, "PROBE_SENTENCES", 10_000)
+    probed, measured = probe.Probe(encoder, "generated")(), probe.measure(encoder.encode, "generated")
+    assert set(probed) == {"alignment", "uniformity", "mean_cosine", "effective_rank"}
+    for name, value in probed.items():
+        assert value == pytest.approx(measured[f"{name} dev"], rel=1e-4), name
+
+
+def test_probe_repeats_itself_and_leaves_training_as_it_was(encoder):
+    encoder.train()
+    before = torch.get_rng_state()
+    look = probe.Probe(encoder, "generated")
+    assert look() == look() == probe.Probe(encoder, "generated")()
+    assert encoder.training and torch.equal(before, torch.get_rng_state())
+    assert sum(len(ids) for ids, _ in look.batches) == 2 * probe.PROBE_PAIRS + probe.PROBE_SENTENCES
