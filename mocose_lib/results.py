@@ -7,6 +7,7 @@ import pandas as pd
 from .config import FIELDS, StudyError
 from .files import STUDY
 from .geometry import distance_to_optimum
+from .run import is_done, run_file
 from .stats import interval
 
 
@@ -16,8 +17,6 @@ def load_runs(profile: str, configs=None) -> pd.DataFrame:
     With `configs`, exactly those runs, in that order; raises StudyError naming how many are
     missing and the command that makes them. Without, all runs of the profile.
     """
-    from .run import run_file
-
     if configs is None:
         paths = sorted((STUDY / "data" / "runs" / profile).glob("*.json"))
     else:
@@ -63,8 +62,6 @@ def read_run(path) -> dict:
 def history(profile: str, configs, part: str = "history") -> pd.DataFrame:
     """The training curves: id, step, loss, score (of the split that chose the checkpoint), and
     geometry; with `part` "trajectory" the geometry alone, every `probe_every` steps."""
-    from .run import run_file
-
     records = (read_run(run_file(config, profile)) for config in configs)
     rows = [{"id": r["id"], **row} for r in records for row in r["progress"].get(part, ())]
     return pd.DataFrame(rows, columns=None if rows else ["id", "step", "loss", "score"])
@@ -82,8 +79,6 @@ def summary(runs: pd.DataFrame, by: list[str], metric: str = "sts_avg") -> pd.Da
 
 def existing(grid, profile: str, seeds=None) -> list[tuple]:
     """(config, label of its point) of every run of a grid that is done."""
-    from .run import is_done
-
     runs = grid.runs(profile, seeds)
     return [(config, point.label) for point, config in runs if is_done(config, profile)]
 

@@ -12,7 +12,7 @@ from math import sqrt
 import numpy as np
 from scipy import stats
 
-from mocose_lib.config import StudyError
+from .config import StudyError
 
 EXACT_UP_TO = 16  # 2**16 = 65,536 sign patterns are listed; beyond that they are drawn
 BLOCK = 1_000_000  # resampled pairs held in memory at once

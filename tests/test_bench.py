@@ -210,7 +210,8 @@ def test_a_benchmark_is_one_file(parts, study):
     found = tables.newest()
     assert found["id"] == path.stem and path.parent == study / "data" / "runs" / "bench"
     assert found["profile"] == "smoke" and found["stamp"]["threads"] == 1 and found["training"]
-    assert "training" in tables.settings(found).loc["parts", "value"]
+    shown = tables.settings(found)
+    assert list(shown.columns) == ["training", "grid"] and shown.loc["repeats", "grid"] == "1"
     assert not list((study / "data" / "checkpoints").glob("*.json"))
 
 
@@ -240,6 +241,18 @@ def test_what_an_interrupted_benchmark_has_measured_can_be_asked_for_alone(parts
     del found["grid"]
     run.bench("smoke", parts=("training",), bar=False)
     assert calls == ["training"] and tables.newest()["sizes"]["parts"] == ["training"]
+
+
+def test_what_the_newest_left_out_is_taken_from_older_ones(parts, monkeypatch):
+    found, calls = parts
+    monkeypatch.setattr(run.time, "strftime", lambda *_: f"20260101T00000{len(calls)}Z")
+    older = run.bench("smoke", bar=False).stem
+    del found["grid"]
+    newer = run.bench("smoke", repeats=2, parts=("training",), bar=False).stem
+    merged = tables.newest()
+    assert merged["id"] == newer != older and merged["grid"] and merged["training"]
+    assert dict(tables.settings(merged).loc["record"]) == {"training": newer, "grid": older}
+    assert dict(tables.settings(merged).loc["repeats"]) == {"training": "2", "grid": "1"}
 
 
 @pytest.mark.parametrize(

@@ -16,28 +16,45 @@ PROBE_EVERY = 10  # steps, as SimCSE
 SETTLED = 0.2  # of the steps, after which memory shall not grow
 
 
-def newest(profile: str | None = None) -> dict:
-    """The newest benchmark's record (of a profile). Raises StudyError when there is none."""
+def newest() -> dict:
+    """The newest benchmark's record, with the parts that it left out from the newest that has them.
+
+    Raises StudyError when there is none.
+    """
     folder = STUDY / "data" / "runs" / "bench"
-    paths = sorted(folder.glob(f"bench-{profile or '*'}-*.json"), key=lambda p: p.stem[-16:])
+    paths = sorted(folder.glob("bench-*.json"), key=lambda p: p.stem[-16:])
     if not paths:
         raise StudyError("there is no benchmark yet; make one with `mocose bench` or mode = 'run'.")
-    return read(paths[-1])
+    found: dict = {}
+    for record in map(read, paths):
+        found = found | record | {"origins": found.get("origins", {}) | record["origins"]}
+    return found
 
 
 def read(path: Path) -> dict:
-    """A benchmark's record. Raises StudyError when its file is damaged."""
+    """A benchmark's record; its "origins" say of every part how it was measured.
+
+    Raises StudyError when its file is damaged.
+    """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        record = json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as cause:
         raise StudyError(f"{path.name} is damaged ({cause}); delete it and run again.") from None
+    return record | {"origins": dict.fromkeys(record["sizes"]["parts"], _origin(record))}
+
+
+def _origin(record: dict) -> dict[str, str]:
+    """Where and how a record was measured: every field of `sizes.Sizes` but the parts."""
+    stamp = record["stamp"]
+    about = {"record": record["id"], "device": stamp["device"], "torch": stamp["packages"]["torch"]}
+    peaks = {f"peak {p}, GFLOP/s": round(x / 1e9) for p, x in record["peaks"].items()}
+    found = about | record["sizes"] | peaks
+    return {name: str(value) for name, value in found.items() if name != "parts"}
 
 
 def settings(record: dict) -> pd.DataFrame:
-    """How much was measured: every field of `sizes.Sizes`."""
-    peaks = {f"peak {p}, GFLOP/s": round(x / 1e9) for p, x in record["peaks"].items()}
-    found = record["sizes"] | peaks
-    return pd.DataFrame({"value": {name: str(value) for name, value in found.items()}})
+    """How every part was measured, a column each."""
+    return pd.DataFrame(record["origins"])
 
 
 def rows(record: dict, part: str) -> pd.DataFrame:
@@ -48,9 +65,9 @@ def rows(record: dict, part: str) -> pd.DataFrame:
 
 
 def precisions(record: dict) -> tuple[str, ...]:
-    """Those that were measured, the fastest one last."""
-    peaks = record["peaks"]
-    return ("float32", "bf16") if peaks["bf16"] > peaks["float32"] else ("float32",)
+    """Those that were trained in, the fastest one last."""
+    systems = {row["system"] for row in record["training"]}
+    return ("float32", "bf16") if "MoCoSE bf16" in systems else ("float32",)
 
 
 def spread(values: pd.Series) -> dict[str, float]:
