@@ -148,8 +148,12 @@ def test_ratios_by_hand():
         *turn("SimCSE float32", 1.0, 1.0, 1.0, **case),
         *turn("plain MoCoSE float32", 3.0, 4.0, 2.0, **case),
         *turn("floor float32", 0.6, 0.8, 0.7, **case),
+        *turn("products float32", 0.75, 1.0, 0.7, **case),
         *turn("sentence-transformers SimCSE float32", 1.0, 2.0, 1.2, **case),
     ]  # fmt: skip
+    bounds = tables.bounds(record(training=rows)).set_index("figure")
+    assert bounds.loc["products float32 / authors' code", "median"] == pytest.approx(4 * 273 / 167)
+    assert bounds.loc["floor / products float32", "median"] == pytest.approx(0.8)
     grid = turn("one at a time", 3.0) + turn("side by side", 2.0)
     found = tables.ratios(record(training=rows, grid=grid)).set_index("figure")
     step = found.loc["MoCoSE float32 / plain loop"]

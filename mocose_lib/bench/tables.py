@@ -139,6 +139,21 @@ def _training(record: dict):
                         target=target, **case)  # fmt: skip
 
 
+def bounds(record: dict) -> pd.DataFrame:
+    """Of what `ratios` could be at most at full length, on this machine: if a step were nothing but
+    its matrix products, each in its own shape (`floor.seconds_of`)."""
+    best, found = precisions(record)[-1], []
+    table = rows(record, "training")
+    for encoder, group in table[table["text"] == "full"].groupby("encoder", sort=False):
+        alone, case = f"products {best}", {"encoder": encoder, "text": "full"}
+        found += [
+            _line(f"{alone} / authors' code", group, "plain MoCoSE float32", alone, AUTHORS,
+                  TARGETS["authors"], **case),
+            _line(f"floor / {alone}", group, f"floor {best}", alone, **case),
+        ]  # fmt: skip
+    return pd.DataFrame(found)[["figure", "encoder", "median", "low", "high", "n", "target"]]
+
+
 def _evaluation(record: dict):
     if "evaluation" not in record:
         return
