@@ -209,7 +209,8 @@ def effects(table: pd.DataFrame, xlabel: str, limit: float | None = None) -> Fig
     ax.hlines(rows, table["low"], table["high"], colors=colors, lw=2)
     ax.scatter(table["difference"], rows, c=colors, s=26, zorder=3)
     if "paper" in table:
-        ax.scatter(table["paper"], rows, marker="D", s=22, facecolors="none", edgecolors="black")
+        ax.scatter(table["paper"], rows, marker="D", s=22, facecolors="none", edgecolors="black",
+                   clip_on=False)  # fmt: skip
     ax.set_yticks(rows, table["point"])
     ax.set(xlabel=xlabel, ylim=(-0.8, len(table) - 0.2))
     if limit:
