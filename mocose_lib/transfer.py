@@ -18,7 +18,7 @@ from sklearn.model_selection import StratifiedKFold
 from . import tasks
 from .config import StudyError
 from .logistic import fit_predict
-from .sts import Encode
+from .sts import Encode, remembering
 
 log = logging.getLogger(__name__)
 AVERAGE = "transfer_avg"  # mean test accuracy of the tasks
@@ -37,14 +37,13 @@ def evaluate(encode: Encode, benchmark: str) -> dict[str, float]:
     frames = {task: _attempt(task, tasks.transfer_task, task, benchmark)
               for task in tasks.transfer_tasks(benchmark)}  # fmt: skip
     columns = (f[c] for f in frames.values() if f is not None for c in texts(f))
-    sentences = list(dict.fromkeys(s for column in columns for s in column))
-    vectors = encode(sentences) if sentences else np.zeros((0, 1), np.float32)
-    place = {sentence: i for i, sentence in enumerate(sentences)}
+    encode = remembering(encode)
+    encode([s for column in columns for s in column])  # all tasks in one pass
     scores, failed = {}, {"dev": float("nan"), "test": float("nan")}
     for task, frame in frames.items():
         found = failed
         if frame is not None:
-            parts = [vectors[[place[s] for s in frame[c]]] for c in texts(frame)]
+            parts = [encode(frame[c]) for c in texts(frame)]
             found = _attempt(task, score, parts, frame) or failed
         scores |= {f"{task} {what}": value for what, value in found.items()}
     averages = {AVERAGE: [f"{t} test" for t in frames], DEV_AVERAGE: [f"{t} dev" for t in frames]}

@@ -1,20 +1,16 @@
 """The geometry of STS-B's sentences: of all of them, and of the probe's sample."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
+from texts import hashed_words
 
 from mocose_lib import probe
 from mocose_lib.geometry import alignment, uniformity
 
-
-def words(sentences):
-    """An encoder of the test: hashed bags of words."""
-    x = np.zeros((len(sentences), 64), np.float32)
-    for row, sentence in enumerate(sentences):
-        for word in sentence.lower().split():
-            x[row, sum(map(ord, word)) % 64] += 1
-    return x
+words = partial(hashed_words, dim=64)
 
 
 def test_measure_on_the_generated_benchmark_names_the_split():

@@ -2,6 +2,7 @@
 
 import logging
 import math
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -9,21 +10,14 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
+from texts import hashed_words
 
 from mocose_lib import logistic, sources, tasks, transfer, world
 from mocose_lib.config import StudyError
 from mocose_lib.encoder import MINILM, Encoder
 
 AGREEMENT = 0.3  # points
-
-
-def words(sentences, dim=48):
-    """An encoder of the test: hashed bags of words."""
-    x = np.zeros((len(sentences), dim), np.float32)
-    for row, sentence in enumerate(sentences):
-        for word in sentence.lower().split():
-            x[row, sum(map(ord, word)) % dim] += 1
-    return x
+words = partial(hashed_words, dim=48)
 
 
 def blobs(n=400, dim=12, classes=2, split="all", seed=0):

@@ -1,4 +1,4 @@
-"""Sentences, and what the tests of text augmentations do with them."""
+"""Sentences, and what several tests do with them."""
 
 import numpy as np
 
@@ -15,3 +15,12 @@ def rng(seed=0):
 
 def words(text):
     return WORD.findall(text)
+
+
+def hashed_words(sentences, dim):
+    """An encoder: hashed bags of words."""
+    x = np.zeros((len(sentences), dim), np.float32)
+    for row, sentence in enumerate(sentences):
+        for word in sentence.lower().split():
+            x[row, sum(map(ord, word)) % dim] += 1
+    return x
