@@ -106,20 +106,26 @@ def pretrain_command(arguments: list[str]) -> None:
     @dataclass
     class Choice(Options):
         profile: str = "tiny"
-        """One of tiny, mini."""
+        """One of tiny, tiny-mlm, mini."""
         steps: int | None = None
         folder: Path | None = None
         """Where the encoder goes; default: data/encoders/<profile>."""
+        card: bool = False
+        """Rewrite its model card alone, with the scores of the runs there are."""
 
     from dataclasses import replace
 
     choice = tyro.cli(Choice, args=arguments, prog="mocose pretrain")
     use_data(choice.data)
+    from .card import folder_of, write_card
     from .pretrain import make_encoder
 
     config = choose(PRETRAINING, choice.profile, "pre-training profile")
     config = replace(config, steps=choice.steps) if choice.steps else config
-    say(str(make_encoder(config, choice.folder)))
+    if choice.card:
+        write_card(choice.folder or folder_of(config), config)
+    else:
+        say(str(make_encoder(config, choice.folder)))
 
 
 def report_command(arguments: list[str]) -> None:

@@ -61,7 +61,7 @@ class Grid:
     notebook: str = ""
     common: dict[str, Any] = field(default_factory=dict)  # fields of all points
     seeds: int = 0  # where a paper has more than the profile's own
-    search_seeds: tuple[int, ...] = ()  # instead of the profile's: for a search, others than theirs
+    own_seeds: tuple[int, ...] = ()  # instead of the profile's: of a search, or where nothing is drawn
 
     def config(self, point: Point, profile: str, seed: int) -> Config:
         base = configure(profile, point.preset)
@@ -77,7 +77,7 @@ class Grid:
         if seeds is None:
             seeds = choose(SEEDS, profile, "profile")
             seeds = range(max(self.seeds, len(seeds))) if len(seeds) >= 5 else seeds
-            seeds = self.search_seeds or seeds
+            seeds = self.own_seeds or seeds
         points = self.points_at(profile)
         return [
             (point, self.config(point, profile, seed))

@@ -21,13 +21,13 @@ from torch.nn import functional as F
 from tqdm.auto import tqdm
 from transformers import BertConfig, BertForPreTraining, BertTokenizerFast
 
+from .card import folder_of, write_card
 from .config import StudyError
-from .data import CORPORA, corpus_files, load_corpus, tokenized
-from .files import STUDY, write_atomically
+from .data import load_corpus, tokenized
+from .files import write_atomically
 from .masking import MASK, PAD, Batches, train_tokenizer
 from .profiles import PretrainConfig
 from .run import default_device
-from .sources import sha256
 
 log = logging.getLogger(__name__)
 
@@ -179,7 +179,7 @@ def make_encoder(config: PretrainConfig, folder: Path | None = None) -> Path:
     trainings of a vocabulary may break ties differently: to repeat an encoder to the letter,
     put its tokenizer files into the folder first.
     """
-    folder = folder or STUDY / "data" / "encoders" / config.name
+    folder = folder or folder_of(config)
     if (folder / "model.safetensors").exists():
         raise StudyError(f"there is an encoder in {folder} already; give another --folder.")
     corpus = load_corpus(config.corpus, config.corpus_size)
@@ -194,32 +194,3 @@ def make_encoder(config: PretrainConfig, folder: Path | None = None) -> Path:
     write_card(folder, config)
     (folder / "state.pt").unlink()
     return folder
-
-
-def write_card(folder: Path, config: PretrainConfig) -> None:
-    """README.md of the encoder, from its own record: corpus, checksums, tokens, loss, command."""
-    record = json.loads((folder / "pretraining.json").read_text())
-    last = record["curve"][-1]
-    losses_text = ", ".join(f"{k} {v:.3f}" for k, v in last.items() if k not in ("step", "tokens"))
-    files = corpus_files(config.corpus) if config.corpus in CORPORA else []
-    sums = "\n".join(f"- `{path.name}` sha256 `{sha256(path)}`" for path in files)
-    settings = "\n".join(f"| {name} | {value} |" for name, value in asdict(config).items())
-    (folder / "README.md").write_text(f"""# {config.name}
-
-A {config.layers}-layer, {config.hidden_size}-wide BERT, trained from scratch by this study's own
-`mocose_lib/pretrain.py`; weights in fp16. No weights from elsewhere went into it.
-
-- command: `mocose pretrain --profile {config.name} --data DATA`
-- text: {config.corpus}, English Wikipedia (CC BY-SA 3.0, GFDL), {config.corpus_size:,} sentences
-- tokens seen: {record["tokens"]:,} in {record["step"]:,} steps, {record["seconds"] / 60:.0f} minutes
-- hardware: {record["hardware"]}
-- losses at the end (nats): {losses_text}; the curve is in `pretraining.json`
-
-| setting | value |
-| --- | --- |
-{settings}
-
-Corpus files:
-
-{sums}
-""")

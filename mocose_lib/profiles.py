@@ -102,5 +102,7 @@ PRETRAINING = MappingProxyType({
     "tiny": PretrainConfig(),
     "tiny-mlm": PretrainConfig(  # BERT's two objectives alone, for comparison
         name="tiny-mlm", objectives=("next_sentence",), steps=1_200, warmup_steps=150, bf16=False),
-    "mini": PretrainConfig(name="mini", layers=4, hidden_size=256, attention_heads=4, lr=1e-3),
+    "mini": PretrainConfig(  # BERT's two objectives, in many small steps
+        name="mini", layers=3, hidden_size=256, attention_heads=4, objectives=("next_sentence",),
+        tokens_per_batch=4_096, steps=5_000, warmup_steps=200, lr=1e-3, bf16=False),
 })  # fmt: skip

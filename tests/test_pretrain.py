@@ -11,6 +11,7 @@ from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
 from mocose_lib import pretrain as p
 from mocose_lib import world
+from mocose_lib.card import write_card
 from mocose_lib.config import StudyError
 from mocose_lib.data import load_corpus, tokenized
 from mocose_lib.encoder import Encoder
@@ -152,5 +153,11 @@ def test_make_encoder_leaves_what_plain_transformers_loads(text, study):
     card = (folder / "README.md").read_text()
     tokens = json.loads((folder / "pretraining.json").read_text())["tokens"]
     assert f"{tokens:,}" in card and "mocose pretrain" in card
+    assert "(no runs yet)" in card
     with pytest.raises(StudyError, match="there is an encoder in"):
         p.make_encoder(config, folder)
+
+
+def test_a_card_needs_a_finished_encoder(tmp_path):
+    with pytest.raises(StudyError, match="no finished encoder in"):
+        write_card(tmp_path, SMALL)

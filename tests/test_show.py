@@ -70,7 +70,7 @@ def test_curves_carry_label_and_seed(runs):
 
 def test_a_search_has_a_seed_of_its_own_and_shows_the_best_first(runs):
     assert list(show.searched(runs, "sts_avg").index) == ["0.85", "0.5", "0.7"]
-    search = replace(GRID, search_seeds=(100,))
+    search = replace(GRID, own_seeds=(100,))
     assert {config.seed for config in search.configs("tiny")} == {100}
     assert {config.seed for config in search.configs("tiny", [1])} == {1}
 

@@ -16,12 +16,11 @@ LENGTH = 32  # tokens a sentence, at most
 
 
 def encoder_folder(name: str, layers: int | None = None) -> str:
-    """What Config.encoder has to be: "2x128" is `tiny`; "4x256" has the shape of `mini` and random
-    weights, `layers` of them if given."""
+    """What Config.encoder has to be: "2x128" is `tiny`; "4x256" has the width of `mini` and random
+    weights, in `layers` layers if given."""
     if name == "2x128":
         return "tiny"
-    shape = PRETRAINING["mini"]
-    layers = layers or shape.layers
+    shape, layers = PRETRAINING["mini"], layers or 4
     folder = STUDY / "data" / "cache" / "bench" / f"{layers}x{shape.hidden_size}"
     if not (folder / "model.safetensors").exists():
         settings = BertConfig(

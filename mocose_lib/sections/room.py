@@ -5,7 +5,7 @@ The settings were found on STS-B dev with seed 0: rates of learning and of cropp
 
 from ..claims import Claim
 from ..grids import RELEVANT, Grid, Point, beats
-from .encoders import gains
+from .encoders import GAINS, UNTRAINED, gains
 
 BREAKS = 5.0  # points
 LONGER = {"steps": 2, "eval_every": 2}
@@ -14,10 +14,6 @@ FAST = {"lr": 2e-3, "head_lr": 2e-3, "warmup_steps": 20}
 SIMCSE = {"method": "simcse", "mlp": "never", "batch_lengths": "equal", **FAST, **CROPPED}
 MOCOSE = {"batch_negatives": True, "ema_decay": 0.99, "batch_lengths": "one", "max_length": 24,
           **FAST, **CROPPED}  # fmt: skip
-
-
-def untrained(label: str, pooling: str, method: str = "untrained") -> Point:
-    return Point(label, {"method": method, "pooling": pooling}, tier=2)
 
 
 def simcse(label: str, **changes) -> Point:
@@ -32,10 +28,7 @@ GRIDS = {
     "room": Grid(
         question="What does training add where pre-training has left room?",
         points=(
-            untrained("[CLS]", "cls"),
-            untrained("mean", "mean"),
-            untrained("first-last", "first_last"),
-            untrained("whitened mean", "mean", "whitening"),
+            *(Point(name, UNTRAINED[name], tier=2) for name in (*GAINS, "whitened mean")),
             simcse("SimCSE"),
             simcse("SimCSE, whole views", crop=0.0),
             simcse("SimCSE, mixed lengths", batch_lengths="mixed"),

@@ -6,11 +6,12 @@ Its seed is none of the sections' own, so that what it finds is tested on other 
 from dataclasses import replace
 
 from ..grids import Grid, Point
-from .encoders import gains
-from .room import LONGER, mocose, simcse, untrained
+from .encoders import GAINS, UNTRAINED, gains
+from .room import LONGER, mocose, simcse
 
 SEED = 100
 RATES = (3e-5, 1e-4, 3e-4, 1e-3)
+MINI_RATES = (2e-4, 5e-4, 1e-3)
 NO_HEADS = {"projection_layers": 0, "predictor_layers": 0}
 
 
@@ -22,6 +23,11 @@ def rates(system: str, **fields) -> tuple[Point, ...]:
 def short(label: str, **changes) -> Point:
     """With the short queue that the first round found."""
     return mocose(label, **{"queue_size": 128, "queue_init": 32, **changes})
+
+
+def wider(label: str, **changes) -> Point:
+    """What the second round found, at the rate that suits the wider encoder."""
+    return short(label, **{"crop": 0.5, "lr": 5e-4, "head_lr": 5e-4, **changes})
 
 
 def twice(point: Point) -> Point:
@@ -40,7 +46,7 @@ GRIDS = {
             Point("MoCoSE, temperature 0.1", {"temperature": 0.1}, tier=2),
             Point("MoCoSE, twice the steps", {}, tier=2, scale=LONGER),
         ),
-        notebook="02_encoders", search_seeds=(SEED,),
+        notebook="02_encoders", own_seeds=(SEED,),
     ),
     "search_room": Grid(
         question="Which settings suit the encoder that knows masked words only?",
@@ -83,17 +89,30 @@ GRIDS = {
             twice(simcse("SimCSE, twice the steps")),
         ),
         common={"encoder": "tiny-mlm", "pooling": "mean"}, notebook="02_encoders",
-        search_seeds=(SEED,),
+        own_seeds=(SEED,),
     ),
     "searched": Grid(
         question="Does what the search found hold with other seeds?",
-        points=tuple(replace(point, tier=1) for point in (
-            untrained("[CLS]", "cls"),
-            untrained("mean", "mean"),
-            untrained("first-last", "first_last"),
-            short("MoCoSE", crop=0.5),  # the best on dev that has the paper's heads
-        )),
+        points=(
+            *(Point(name, UNTRAINED[name]) for name in GAINS),
+            replace(short("MoCoSE", crop=0.5), tier=1),  # the best on dev with the paper's heads
+        ),
         common={"encoder": "tiny-mlm", "pooling": "mean"}, notebook="02_encoders", seeds=10,
         claims=(*gains("searched", "MoCoSE"),),
+    ),
+    "search_mini": Grid(
+        question="Which settings suit the wider encoder?",
+        points=(
+            *(wider(f"MoCoSE, rate {rate:g}", lr=rate, head_lr=rate) for rate in MINI_RATES),
+            wider("MoCoSE, K 512", queue_size=512, queue_init=128),
+            wider("MoCoSE, crop 0.3", crop=0.3),
+            wider("MoCoSE, temperature 0.1", temperature=0.1),
+            wider("MoCoSE, decay 0.95", ema_decay=0.95),
+            wider("MoCoSE, equal lengths", batch_lengths="equal", max_length=32),
+            wider("MoCoSE, no heads", **NO_HEADS),
+            twice(wider("MoCoSE, twice the steps")),
+            *(simcse(f"SimCSE, rate {rate:g}", lr=rate, head_lr=rate) for rate in MINI_RATES),
+        ),
+        common={"encoder": "mini", "pooling": "mean"}, notebook="02_encoders", own_seeds=(SEED,),
     ),
 }  # fmt: skip

@@ -1,0 +1,72 @@
+"""The model card of an encoder that `pretrain.py` made: from its own record, and from its runs."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from .config import StudyError
+from .data import CORPORA, corpus_files
+from .files import STUDY
+from .profiles import PretrainConfig
+from .results import table_of
+from .sections import GRIDS
+from .sources import sha256
+
+PROFILE = "tiny"  # where the runs of "starting_points" are, on the real tasks
+
+
+def folder_of(config: PretrainConfig) -> Path:
+    return STUDY / "data" / "encoders" / config.name
+
+
+def write_card(folder: Path, config: PretrainConfig) -> None:
+    """README.md of the encoder: corpus, checksums, tokens, loss, command, settings, scores.
+
+    Raises StudyError where no finished pre-training stands, or the corpus is missing.
+    """
+    if not (folder / "pretraining.json").exists():
+        raise StudyError(f"there is no finished encoder in {folder}: `mocose pretrain` makes one.")
+    record = json.loads((folder / "pretraining.json").read_text())
+    last = record["curve"][-1]
+    losses = ", ".join(f"{k} {v:.3f}" for k, v in last.items() if k not in ("step", "tokens"))
+    files = corpus_files(config.corpus) if config.corpus in CORPORA else []
+    sums = "\n".join(f"- `{path.name}` sha256 `{sha256(path)}`" for path in files)
+    settings = "\n".join(f"| {name} | {value} |" for name, value in asdict(config).items())
+    (folder / "README.md").write_text(f"""# {config.name}
+
+A {config.layers}-layer, {config.hidden_size}-wide BERT, trained from scratch by this study's own
+`mocose_lib/pretrain.py`; weights in fp16. No weights from elsewhere went into it.
+
+- command: `mocose pretrain --profile {config.name} --data DATA`
+- text: {config.corpus}, English Wikipedia (CC BY-SA 3.0, GFDL), {config.corpus_size:,} sentences
+- tokens seen: {record["tokens"]:,} in {record["step"]:,} steps, {record["seconds"] / 60:.0f} minutes
+- hardware: {record["hardware"]}
+- losses at the end (nats): {losses}; the curve is in `pretraining.json`
+
+Untrained on sentences, by pooling: Spearman × 100 on the seven real STS tasks (test splits).
+
+{scores(config.name)}
+
+| setting | value |
+| --- | --- |
+{settings}
+
+Corpus files:
+
+{sums}
+""")
+
+
+def scores(encoder: str) -> str:
+    """A Markdown table: a row a pooling, a column a task, from the runs of "starting_points"."""
+    runs = table_of(GRIDS["starting_points"], PROFILE)
+    runs = runs[runs["encoder"] == encoder]
+    if not len(runs):
+        return "(no runs yet)"
+    tasks = [column for column in runs if column.endswith(" test all")]
+    lines = [["pooling", *(task.split()[0] for task in tasks), "avg"]]
+    lines.append(["---"] + ["---:"] * (len(tasks) + 1))
+    for _, run in runs.iterrows():
+        each = [f"{run[task]:.1f}" for task in tasks]
+        lines.append([run["label"].removeprefix(f"{encoder}, "), *each, f"**{run['sts_avg']:.1f}**"])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

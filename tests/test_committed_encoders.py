@@ -1,0 +1,50 @@
+"""The encoders in this repository: small, made as their cards say, loadable by transformers."""
+
+import json
+from dataclasses import asdict
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import AutoTokenizer, BertForPreTraining
+
+from mocose_lib.card import scores
+from mocose_lib.files import STUDY
+from mocose_lib.profiles import PRETRAINING
+
+FOLDER = STUDY / "data" / "encoders"
+NAMES = sorted(path.name for path in FOLDER.iterdir())
+LIMIT = 16_000_000  # bytes, all of them together
+
+
+def test_all_recipes_have_their_encoder_and_they_stay_small():
+    assert set(NAMES) == set(PRETRAINING)
+    assert sum(path.stat().st_size for path in FOLDER.rglob("*.*")) < LIMIT
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_encoder_was_made_by_its_recipe_and_its_card_says_so(name):
+    record = json.loads((FOLDER / name / "pretraining.json").read_text())
+    recipe = json.loads(json.dumps(asdict(PRETRAINING[name])))
+    assert record["config"] == recipe
+    assert record["step"] == recipe["steps"] == record["curve"][-1]["step"]
+    card = (FOLDER / name / "README.md").read_text()
+    assert f"mocose pretrain --profile {name}" in card
+    assert f"{record['tokens']:,} in {record['step']:,} steps" in card
+    assert scores(name) in card and "no runs" not in card
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_encoder_is_fp16_and_predicts_words_with_plain_transformers(name):
+    weights = load_file(FOLDER / name / "model.safetensors")
+    assert {part.dtype for part in weights.values()} == {torch.float16}
+    model = BertForPreTraining.from_pretrained(FOLDER / name, dtype=torch.float32).eval()
+    tokenizer = AutoTokenizer.from_pretrained(FOLDER / name)
+    assert len(tokenizer) == model.config.vocab_size
+    asked = tokenizer("he was born in [MASK] .", return_tensors="pt")
+    with torch.no_grad():
+        scores = model(**asked).prediction_logits[0]
+    place = asked["input_ids"][0].tolist().index(tokenizer.mask_token_id)
+    years = tokenizer.convert_tokens_to_ids(["1950", "1960", "1970"])
+    others = tokenizer.convert_tokens_to_ids(["playing", "and", "of"])
+    assert scores[place, years].min() > scores[place, others].max()
