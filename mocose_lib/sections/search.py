@@ -6,12 +6,13 @@ Its seed is none of the sections' own, so that what it finds is tested on other 
 from dataclasses import replace
 
 from ..grids import Grid, Point
-from .encoders import GAINS, UNTRAINED, gains
+from .encoders import GAINS, GAINS_MINI, UNTRAINED, gains
 from .room import LONGER, mocose, simcse
 
 SEED = 100
 RATES = (3e-5, 1e-4, 3e-4, 1e-3)
 MINI_RATES = (2e-4, 5e-4, 1e-3)
+MINI = {"encoder": "mini", "pooling": "mean"}
 NO_HEADS = {"projection_layers": 0, "predictor_layers": 0}
 
 
@@ -113,6 +114,19 @@ GRIDS = {
             twice(wider("MoCoSE, twice the steps")),
             *(simcse(f"SimCSE, rate {rate:g}", lr=rate, head_lr=rate) for rate in MINI_RATES),
         ),
-        common={"encoder": "mini", "pooling": "mean"}, notebook="02_encoders", own_seeds=(SEED,),
+        common=MINI, notebook="02_encoders", own_seeds=(SEED,),
+    ),
+    "searched_mini": Grid(
+        question="Does what the search found for the wider encoder hold with other seeds?",
+        points=(
+            *(Point(name, UNTRAINED[name], tier=2) for name in GAINS_MINI),
+            wider("MoCoSE", ema_decay=0.95),  # the best on dev
+            simcse("SimCSE", lr=2e-4, head_lr=2e-4),  # the best on dev
+        ),
+        common=MINI, notebook="02_encoders",
+        claims=(
+            *gains("searched_mini", "MoCoSE", GAINS_MINI),
+            *gains("searched_mini", "SimCSE", GAINS_MINI),
+        ),
     ),
 }  # fmt: skip
