@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -43,7 +44,7 @@ from transformers import (
     RobertaModel,
 )
 
-from mocose_lib import data, probe, sts, tasks, world
+from mocose_lib import data, probe, run, sts, tasks, world
 from mocose_lib.config import Config
 from mocose_lib.encoder import Encoder
 from mocose_lib.masking import SPECIAL
@@ -107,7 +108,7 @@ def encoder(tiny) -> Encoder:
 
 
 @pytest.fixture
-def study(tmp_path, monkeypatch) -> Path:
+def study(tmp_path, monkeypatch) -> Iterator[Path]:
     """An empty study folder: runs, caches and checkpoints of the test go there, nowhere else.
 
     The folder is read from MOCOSE_STUDY at import; what is imported already is told here, new
@@ -118,7 +119,9 @@ def study(tmp_path, monkeypatch) -> Path:
         if name.startswith("mocose_lib.") and hasattr(module, "STUDY"):
             monkeypatch.setattr(module, "STUDY", tmp_path)
     monkeypatch.setattr(data, "CACHE", tmp_path / "data" / "cache")
-    return tmp_path
+    run.encoder_digest.cache_clear()  # of encoders that the other folder has
+    yield tmp_path
+    run.encoder_digest.cache_clear()
 
 
 @pytest.fixture
