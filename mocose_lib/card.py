@@ -8,7 +8,7 @@ from .config import StudyError
 from .data import CORPORA, corpus_files
 from .files import STUDY
 from .profiles import PretrainConfig
-from .results import table_of
+from .results import markdown_table, table_of
 from .sections import GRIDS
 from .sources import sha256
 
@@ -64,9 +64,9 @@ def scores(encoder: str) -> str:
     if not len(runs):
         return "(no runs yet)"
     tasks = [column for column in runs if column.endswith(" test all")]
-    lines = [["pooling", *(task.split()[0] for task in tasks), "avg"]]
-    lines.append(["---"] + ["---:"] * (len(tasks) + 1))
-    for _, run in runs.iterrows():
-        each = [f"{run[task]:.1f}" for task in tasks]
-        lines.append([run["label"].removeprefix(f"{encoder}, "), *each, f"**{run['sts_avg']:.1f}**"])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    rows = [
+        [run["label"].removeprefix(f"{encoder}, "), *(f"{run[task]:.1f}" for task in tasks),
+         f"**{run['sts_avg']:.1f}**"]
+        for _, run in runs.iterrows()
+    ]  # fmt: skip
+    return markdown_table(["pooling", *(task.split()[0] for task in tasks), "avg"], rows)

@@ -88,3 +88,9 @@ def table_of(grid, profile: str, seeds=None) -> pd.DataFrame:
     there = existing(grid, profile, seeds)
     runs = load_runs(profile, [config for config, _ in there])
     return runs.assign(label=[label for _, label in there])
+
+
+def markdown_table(head: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table: the first column to the left, the others to the right."""
+    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -9,7 +9,7 @@ from scipy.stats import kendalltau
 from .claims import verdicts
 from .config import Config, StudyError, vary
 from .grids import Grid, paper_table
-from .results import existing, history, load_runs, read_run, summary, table_of
+from .results import existing, history, load_runs, markdown_table, read_run, summary, table_of
 from .run import is_done, run_file, run_id
 from .say import say
 from .stats import interval, paired
@@ -183,14 +183,13 @@ def scores_markdown(grid: Grid, profile: str) -> str:
     """A row a point: the seven tasks, their average with its 95 % interval, and n."""
     runs = table_of(grid, profile)
     tasks = [column for column in runs if column.endswith(" test all")]
-    lines = [" | ".join(["system", *(t.split()[0] for t in tasks), "avg", "95 % interval", "n"])]
-    lines.append(" | ".join(["---"] + ["---:"] * (len(tasks) + 3)))
+    head = ["system", *(t.split()[0] for t in tasks), "avg", "95 % interval", "n"]
+    rows = []
     for row in summary(runs, ["label"]).itertuples():
         means = runs.loc[runs["label"] == row.label, tasks].mean()
-        cells = [row.label, *(f"{m:.1f}" for m in means), f"**{row.mean:.1f}**",
-                 f"{row.low:.1f} – {row.high:.1f}", str(row.n)]  # fmt: skip
-        lines.append(" | ".join(cells))
-    return "\n".join(f"| {line} |" for line in lines)
+        rows.append([row.label, *(f"{m:.1f}" for m in means), f"**{row.mean:.1f}**",
+                     f"{row.low:.1f} – {row.high:.1f}", str(row.n)])  # fmt: skip
+    return markdown_table(head, rows)
 
 
 def by_task(grid: Grid, runs: pd.DataFrame, paper: dict[str, float]) -> pd.DataFrame:
