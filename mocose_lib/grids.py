@@ -101,6 +101,7 @@ class Grid:
         names = dict.fromkeys(name for p in points for name in (*p.fields, *p.scale))
         rows = [{name: getattr(c, name) for name in names} for c in configs]
         frame = pd.DataFrame(rows, index=pd.Index([p.label for p in points], name="point"))
+        frame = frame.map(lambda value: f"{value:g}" if isinstance(value, float) else value)
         frame["traceable distance"] = [round(c.traceable_distance, 2) for c in configs]
         return frame
 

@@ -197,9 +197,11 @@ def matrix(values: pd.DataFrame, paper: pd.DataFrame, title: str) -> Figure:
 COLORS = {"supported": "#009E73", "not supported": "#D55E00", "inconclusive": "#7F7F7F"}
 
 
-def effects(table: pd.DataFrame, xlabel: str, limit: float | None = None) -> Figure:
+def effects(table: pd.DataFrame, xlabel: str, limit: float | None = None,
+            seeds: pd.DataFrame | None = None) -> Figure:  # fmt: skip
     """Effects with intervals, a row each: columns point, difference, low, high; where they are
     there, verdict gives the colour, and paper the paper's own effect. Symmetric log beyond `limit`.
+    `seeds`: point and difference of every seed.
     """
     style()
     figure, ax = plt.subplots(figsize=(7.2, 0.26 * len(table) + 1.3))
@@ -208,6 +210,10 @@ def effects(table: pd.DataFrame, xlabel: str, limit: float | None = None) -> Fig
     ax.axvline(0, color="black", lw=0.8)
     ax.hlines(rows, table["low"], table["high"], colors=colors, lw=2)
     ax.scatter(table["difference"], rows, c=colors, s=26, zorder=3)
+    if seeds is not None:
+        row_of = dict(zip(table["point"], rows, strict=True))
+        ax.scatter(seeds["difference"], seeds["point"].map(row_of), s=12, color=OURS, alpha=0.45,
+                   lw=0)  # fmt: skip
     if "paper" in table:
         ax.scatter(table["paper"], rows, marker="D", s=22, facecolors="none", edgecolors="black",
                    clip_on=False)  # fmt: skip

@@ -12,7 +12,7 @@ from .grids import Grid, paper_table
 from .results import existing, history, load_runs, markdown_table, read_run, summary, table_of
 from .run import is_done, run_file, run_id
 from .say import say
-from .stats import interval, paired
+from .stats import interval
 
 METRIC = "sts_avg"
 pd.set_option("display.max_colwidth", None)  # claims and reasons are sentences
@@ -68,16 +68,27 @@ def labels_of(grid: Grid, runs: pd.DataFrame) -> list[str]:
     return [point.label for point in grid.points if point.label in there]
 
 
-def differences(runs: pd.DataFrame, baseline: str, metric: str = METRIC) -> pd.DataFrame:
-    """A row a point: its mean difference to `baseline`, paired by seed, with 95 % interval and n."""
-    scores = {label: group.set_index("seed")[metric].to_dict()
-              for label, group in runs.groupby("label", sort=False)}  # fmt: skip
-    base = scores.pop(baseline, {})
-    rows = []
-    for label, found in scores.items():
-        found = interval(paired(found, base))
-        rows.append((label, found.mean, found.low, found.high, found.n))
+def differences(
+    runs: pd.DataFrame, against: str | dict[str, str], metric: str = METRIC
+) -> pd.DataFrame:
+    """A row a point: its mean difference to the point `against`, or to the one that a dict names
+    for it, paired by seed, with 95 % interval and n."""
+    found = by_seed(runs, against, metric).groupby("point", sort=False)["difference"].agg(interval)
+    rows = [(label, i.mean, i.low, i.high, i.n) for label, i in found.items()]
     return pd.DataFrame(rows, columns=["point", "difference", "low", "high", "n"])
+
+
+def by_seed(
+    runs: pd.DataFrame, against: str | dict[str, str], metric: str = METRIC
+) -> pd.DataFrame:
+    """What `differences` sums up: a row a point and a seed that both points have."""
+    scores = runs.pivot(index="seed", columns="label", values=metric)
+    if isinstance(against, str):
+        against = {label: against for label in runs["label"].unique() if label != against}
+    gaps = {label: scores[label] - scores[other]
+            for label, other in against.items() if {label, other} <= set(scores)}  # fmt: skip
+    table = pd.DataFrame(gaps, index=scores.index).reset_index()
+    return table.melt("seed", var_name="point", value_name="difference").dropna()
 
 
 def stored(config: Config, profile: str) -> str:

@@ -82,6 +82,23 @@ def test_differences_are_paired_by_seed(runs):
     assert table.loc["0.7", "low"] == pytest.approx(low)
 
 
+def test_settings_are_shown_as_one_writes_them():
+    points = (Point("a", {"fgsm_epsilon": 5e-9, "steps": 100}), Point("b", {"lr": 0.001}))
+    table = Grid(question="?", points=points).table("tiny")
+    assert table[["fgsm_epsilon", "steps", "lr"]].to_numpy().tolist() == [
+        ["5e-09", 100, "0.0003"], ["0", 200, "0.001"]
+    ]  # fmt: skip
+
+
+def test_a_difference_may_be_to_another_point_for_each_and_needs_both(runs):
+    against = {"0.85": "0.7", "0.7": "0.5", "0.5": "without runs"}
+    assert show.differences(runs, against)["difference"].tolist() == [14.0, -11.0]
+    found = show.by_seed(runs[(runs["label"] != "0.7") | (runs["seed"] > 0)], against)
+    assert found[["point", "seed", "difference"]].to_numpy().tolist() == [
+        ["0.85", 1, 14.0], ["0.85", 2, 15.0], ["0.7", 1, -11.0], ["0.7", 2, -12.0]
+    ]  # fmt: skip
+
+
 def test_labels_stand_in_the_grids_order_and_only_with_runs(runs):
     assert show.labels_of(GRID, runs[runs["label"] != "0.85"].iloc[::-1]) == ["0.5", "0.7"]
 

@@ -6,6 +6,12 @@ from ..grids import Grid, Point, level
 PLAIN = {"fgsm_epsilon": 0.0}  # its step doubles the cost; the last two points are about it
 SHARED = {"shared_embeddings": True}
 ATTACHED = {**SHARED, "detach_keys": False}
+# what a point differs from in one respect, where that is not the description itself
+AGAINST = {
+    "shared, keys not detached": "shared embeddings",
+    "target projection trained": "shared, keys not detached",
+    "FGSM, last batch's gradient": "FGSM, this batch's gradient",
+}
 
 
 def published(label: str, tier: int = 2, **fields) -> Point:

@@ -6,12 +6,18 @@ Its seed is none of the sections' own, so that what it finds is tested on other 
 from dataclasses import replace
 
 from ..grids import Grid, Point
-from .encoders import GAINS, GAINS_MINI, UNTRAINED, gains
+from .encoders import GAINS, GAINS_MINI, OTHER_TEXT, UNTRAINED, beyond_whitening, gains
 from .room import LONGER, mocose, simcse
 
 SEED = 100
 RATES = (3e-5, 1e-4, 3e-4, 1e-3)
 MINI_RATES = (2e-4, 5e-4, 1e-3)
+MINI_SIMCSE = {
+    "temperature 0.025": {"temperature": 0.025},
+    "temperature 0.0125": {"temperature": 0.0125},
+    "first-last": {"pooling": "first_last"},
+    "half the words": {"crop": 0.0, "word_deletion": 0.5},
+}
 MINI = {"encoder": "mini", "pooling": "mean"}
 NO_HEADS = {"projection_layers": 0, "predictor_layers": 0}
 
@@ -96,10 +102,11 @@ GRIDS = {
         question="Does what the search found hold with other seeds?",
         points=(
             *(Point(name, UNTRAINED[name]) for name in GAINS),
+            *(Point(name, fields, tier=2) for name, fields in OTHER_TEXT.items()),
             replace(short("MoCoSE", crop=0.5), tier=1),  # the best on dev with the paper's heads
         ),
         common={"encoder": "tiny-mlm", "pooling": "mean"}, notebook="02_encoders", seeds=10,
-        claims=(*gains("searched", "MoCoSE"),),
+        claims=(*gains("searched", "MoCoSE"), beyond_whitening("searched", "MoCoSE")),
     ),
     "search_mini": Grid(
         question="Which settings suit the wider encoder?",
@@ -108,11 +115,17 @@ GRIDS = {
             wider("MoCoSE, K 512", queue_size=512, queue_init=128),
             wider("MoCoSE, crop 0.3", crop=0.3),
             wider("MoCoSE, temperature 0.1", temperature=0.1),
+            wider("MoCoSE, temperature 0.025", temperature=0.025),
+            wider("MoCoSE, temperature 0.0125", temperature=0.0125),
+            wider("MoCoSE, first-last", pooling="first_last"),
+            wider("MoCoSE, half the words", crop=0.0, word_deletion=0.5),
             wider("MoCoSE, decay 0.95", ema_decay=0.95),
             wider("MoCoSE, equal lengths", batch_lengths="equal", max_length=32),
             wider("MoCoSE, no heads", **NO_HEADS),
             twice(wider("MoCoSE, twice the steps")),
             *(simcse(f"SimCSE, rate {rate:g}", lr=rate, head_lr=rate) for rate in MINI_RATES),
+            *(simcse(f"SimCSE, {name}", lr=5e-4, head_lr=5e-4, **changes)
+              for name, changes in MINI_SIMCSE.items()),
         ),
         common=MINI, notebook="02_encoders", own_seeds=(SEED,),
     ),
@@ -120,6 +133,7 @@ GRIDS = {
         question="Does what the search found for the wider encoder hold with other seeds?",
         points=(
             *(Point(name, UNTRAINED[name], tier=2) for name in GAINS_MINI),
+            *(Point(name, fields, tier=2) for name, fields in OTHER_TEXT.items()),
             wider("MoCoSE", ema_decay=0.95),  # the best on dev
             simcse("SimCSE", lr=2e-4, head_lr=2e-4),  # the best on dev
         ),
@@ -127,6 +141,7 @@ GRIDS = {
         claims=(
             *gains("searched_mini", "MoCoSE", GAINS_MINI),
             *gains("searched_mini", "SimCSE", GAINS_MINI),
+            *(beyond_whitening("searched_mini", system) for system in ("MoCoSE", "SimCSE")),
         ),
     ),
 }  # fmt: skip
