@@ -12,11 +12,13 @@ from .room import LONGER, mocose, simcse
 SEED = 100
 RATES = (3e-5, 1e-4, 3e-4, 1e-3)
 MINI_RATES = (2e-4, 5e-4, 1e-3)
+BOTH = {"pooling": "first_last", "temperature": 0.025}
 MINI_SIMCSE = {
     "temperature 0.025": {"temperature": 0.025},
     "temperature 0.0125": {"temperature": 0.0125},
     "first-last": {"pooling": "first_last"},
     "half the words": {"crop": 0.0, "word_deletion": 0.5},
+    "both": BOTH,
 }
 MINI = {"encoder": "mini", "pooling": "mean"}
 NO_HEADS = {"projection_layers": 0, "predictor_layers": 0}
@@ -119,6 +121,9 @@ GRIDS = {
             wider("MoCoSE, temperature 0.0125", temperature=0.0125),
             wider("MoCoSE, first-last", pooling="first_last"),
             wider("MoCoSE, half the words", crop=0.0, word_deletion=0.5),
+            wider("MoCoSE, both", **BOTH),
+            wider("MoCoSE, both, length 32", max_length=32, **BOTH),
+            wider("MoCoSE, both, no heads, decay 0.95", ema_decay=0.95, **BOTH, **NO_HEADS),
             wider("MoCoSE, decay 0.95", ema_decay=0.95),
             wider("MoCoSE, equal lengths", batch_lengths="equal", max_length=32),
             wider("MoCoSE, no heads", **NO_HEADS),
