@@ -131,6 +131,7 @@ class Config:
     probe_every: int = 0  # steps between two looks at alignment and uniformity; 0: when scored
     idf: bool = False  # word counts: weighted by inverse document frequency
     encoder_init: Literal["pretrained", "random"] = "pretrained"  # random: its shape alone
+    resamples: int = 0  # of the test pairs, each scored once more (`stats.resampled`)
 
     def __post_init__(self):
         check(self)

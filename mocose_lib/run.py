@@ -114,6 +114,9 @@ def run(config: Config, profile: str, device: str | None = None, bar: bool = Fal
         "progress": asdict(fitted.progress),
         "seconds": round(time.monotonic() - started, 2), "stamp": stamp(device),
     }  # fmt: skip
+    if config.resamples:
+        resampled = sts.test_benchmark(config.benchmark).resampled(encode, config.resamples)
+        record["resampled"] = [round(float(value), 4) for value in resampled]
     text = json.dumps(finite(record), indent=1, allow_nan=False) + "\n"
     write_atomically(path, lambda p: p.write_text(text))
     checkpoint.unlink(missing_ok=True)

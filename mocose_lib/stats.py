@@ -1,7 +1,7 @@
 """Intervals and tests: how sure a mean over seeds, or a difference between systems, is.
 
 Two things make a score vary: the seed of the training run and the choice of test pairs.
-`interval`, `compare` and `sign_flip` deal with the first, `paired_bootstrap` with the second.
+`interval`, `compare` and `sign_flip` deal with the first, `resampled` with the second.
 Scores and differences are in points, Spearman correlation x 100, unless said otherwise.
 """
 
@@ -188,52 +188,35 @@ def _correlation(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return (x * y).sum(axis=1) / np.sqrt((x * x).sum(axis=1) * (y * y).sum(axis=1))
 
 
-def _differences(index: np.ndarray, gold, *systems) -> np.ndarray:
-    """Spearman x 100 of the first system, less that of the second if given, per row of index."""
-    ranks = _ranks(gold, index)
-    points = [100 * _correlation(ranks, _ranks(scores, index)) for scores in systems]
-    return points[0] - points[1] if len(points) == 2 else points[0]
+def resampled(gold, scores, n: int, seed: int = 0) -> np.ndarray:
+    """Spearman x 100 on `n` bootstrap resamples of the sentence pairs: (n,).
 
-
-def paired_bootstrap(
-    gold, scores_a, scores_b=None, n: int = 2_000, seed: int = 0, level: float = 0.95
-) -> Interval:
-    """How far Spearman(a) - Spearman(b), in points, depends on which sentence pairs were drawn.
-
-    `gold`, `scores_a` and `scores_b` hold one number per sentence pair, in the same order; the
-    same `n` resamples of the pairs serve both systems (percentile interval). Without `scores_b`
-    it is the correlation of system a alone. The result's mean is the value on all pairs, its n
-    the number of pairs.
-    Raises StudyError for different lengths, values not finite, and where all values are equal,
-    as the correlation is undefined then.
+    `gold` and `scores` hold one number a pair. Which pairs are drawn depends on `seed` and their
+    number alone, so that the differences of two systems' values are a paired bootstrap. NaN where
+    a correlation is undefined: scores not finite, or all of a resample equal.
+    Raises StudyError for different lengths and gold scores that are not finite.
     """
-    named = {"gold": gold, "scores_a": scores_a, "scores_b": scores_b}
-    arrays = {k: _numbers(v, k) for k, v in named.items() if v is not None}
-    pairs = len(arrays["gold"])
-    for name, array in arrays.items():
-        if len(array) != pairs:
-            raise StudyError(f"{name} has {len(array)} values for {pairs} gold scores")
-        if pairs < 2 or np.ptp(array) == 0:
-            raise StudyError(f"{name} holds no two different values: correlation undefined")
+    gold, scores = _numbers(gold, "gold"), np.asarray(scores, dtype=float)
+    pairs = len(gold)
+    if len(scores) != pairs:
+        raise StudyError(f"scores has {len(scores)} values for {pairs} gold scores")
+    if not np.isfinite(scores).all():
+        return np.full(n, np.nan)
     rng = np.random.default_rng(seed)
-    rows = max(1, BLOCK // pairs)
-    drawn = [
-        _differences(rng.integers(0, pairs, size=(min(rows, n - start), pairs)), *arrays.values())
-        for start in range(0, n, rows)
-    ]
-    # nanquantile: with a handful of pairs a resample may be all one pair, and has no correlation
-    low, high = np.nanquantile(np.concatenate(drawn), [(1 - level) / 2, (1 + level) / 2])
-    seen = _differences(np.arange(pairs)[None], *arrays.values())[0]
-    return Interval(float(seen), float(low), float(high), pairs)
+    rows = max(1, BLOCK // max(1, pairs))
+    found = [np.empty(0)]
+    for start in range(0, n, rows):
+        index = rng.integers(0, pairs, size=(min(rows, n - start), pairs))
+        found.append(100 * _correlation(_ranks(gold, index), _ranks(scores, index)))
+    return np.concatenate(found)
 
 
-def variance_sources(seed_scores, pairs: Interval, level: float = 0.95) -> Variance:
-    """Standard error of a score from its seeds, and from its test pairs, side by side.
+def variance_sources(by_seed, by_resample) -> Variance:
+    """Standard errors of a score, or of a difference, from its seeds and from its test pairs.
 
-    `seed_scores` holds one score (or paired difference) per seed; `pairs` is what
-    `paired_bootstrap` gave at `level` for the same quantity. Fewer than two seeds give NaN.
+    `by_seed` holds its value for each seed, `by_resample` its mean over seeds on each of the
+    bootstrap's resamples (`resampled`). Fewer than two of either give NaN for it.
     """
-    x = _numbers(seed_scores, "seed_scores")
+    x, y = _numbers(by_seed, "by_seed"), _numbers(by_resample, "by_resample")
     from_seeds = x.std(ddof=1) / sqrt(len(x)) if len(x) > 1 else np.nan
-    from_pairs = (pairs.high - pairs.low) / (2 * stats.norm.ppf((1 + level) / 2))
-    return Variance(float(from_seeds), float(from_pairs))
+    return Variance(float(from_seeds), float(y.std(ddof=1)) if len(y) > 1 else np.nan)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from . import tasks
+from . import stats, tasks
 
 log = logging.getLogger(__name__)
 Encode = Callable[[Sequence[str]], np.ndarray]  # n sentences -> (n, dim)
@@ -78,6 +78,14 @@ class Benchmark:
             scores |= {f"{name} {how}": v for how, v in aggregate(self.tasks[name], similarity).items()}
         scores["average"] = float(np.mean([v for k, v in scores.items() if k.endswith(" all")]))
         return scores
+
+    def resampled(self, encode: Encode, n: int) -> np.ndarray:
+        """The average over tasks ("all") on each of `n` bootstrap resamples of the pairs: (n,)."""
+        found = self.similarities(encode).items()
+        return np.mean([
+            stats.resampled(self.tasks[name]["score"], similarity, n, seed)
+            for seed, (name, similarity) in enumerate(found)
+        ], axis=0)  # fmt: skip
 
 
 def aggregate(frame: pd.DataFrame, similarity: np.ndarray) -> dict[str, float]:

@@ -119,6 +119,14 @@ def test_an_untrained_run_scores_the_encoder_as_it_comes(small):
     assert {k: found[k] for k in expected} == pytest.approx(expected, abs=0.01)
 
 
+def test_resamples_of_the_test_pairs_stand_in_the_file_where_they_are_asked_for(small):
+    plain = json.loads(run(small(method="untrained"), "quick", "cpu").read_text())
+    asked = json.loads(run(small(method="untrained", resamples=20), "quick", "cpu").read_text())
+    assert "resampled" not in plain and plain["metrics"] == asked["metrics"]
+    assert len(asked["resampled"]) == 20 and np.std(asked["resampled"]) > 0
+    assert np.mean(asked["resampled"]) == pytest.approx(asked["metrics"][sts.AVERAGE], abs=10)
+
+
 @pytest.mark.parametrize("place", ["train", "evaluate", "write"])
 def test_an_interrupted_run_ends_with_the_same_numbers(small, monkeypatch, place):
     config = small()

@@ -90,6 +90,19 @@ def test_settings_are_shown_as_one_writes_them():
     ]  # fmt: skip
 
 
+def test_doubt_has_the_errors_of_seeds_and_of_test_pairs(runs):
+    for config in GRID.configs("tiny", range(3)):
+        path, score = run_file(config, "tiny"), SCORES[config.ema_decay][config.seed]
+        both = {0.5: [-1, 0, 1], 0.85: [1, 0, -1], 0.7: [0, 0, 0]}[config.ema_decay]
+        resampled = [score + x for x in both]
+        path.write_text(json.dumps({**json.loads(path.read_text()), "resampled": resampled}))
+    pairs = [("0.85", "0.5"), ("0.7", "0.5"), ("0.7", "without runs")]
+    table = show.doubt(GRID, "tiny", pairs, range(3)).set_index("difference of")
+    assert table.index.tolist() == ["0.85 - 0.5", "0.7 - 0.5"]
+    assert table.iloc[0].tolist() == pytest.approx([3.0, 0.0, 2.0])  # resamples: 5, 3, 1
+    assert table.iloc[1].tolist() == pytest.approx([-11.0, 3**-0.5, 1.0])
+
+
 def test_a_difference_may_be_to_another_point_for_each_and_needs_both(runs):
     against = {"0.85": "0.7", "0.7": "0.5", "0.5": "without runs"}
     assert show.differences(runs, against)["difference"].tolist() == [14.0, -11.0]

@@ -16,7 +16,7 @@ from mocose_lib.stats import (
     interval,
     iqm,
     paired,
-    paired_bootstrap,
+    resampled,
     sign_flip,
     variance_sources,
 )
@@ -190,27 +190,24 @@ def test_ranks_of_resamples_are_scipys_midranks():
         assert ranks == pytest.approx(scipy_stats.rankdata(values[row]))
 
 
-def test_paired_bootstrap_against_a_loop():
+def test_resampled_differences_are_a_paired_bootstrap():
     rng = np.random.default_rng(5)
     gold = rng.integers(0, 26, 60) / 5
     a, b = gold + rng.normal(0, 1, 60), gold + rng.normal(0, 3, 60)
-    differences = []
-    for row in np.random.default_rng(0).integers(0, 60, (300, 60)):
-        rho_a, rho_b = (scipy_stats.spearmanr(gold[row], s[row]).statistic for s in (a, b))
-        differences.append(100 * (rho_a - rho_b))
-    x = paired_bootstrap(gold, a, b, n=300)
-    assert (x.low, x.high) == pytest.approx(tuple(np.quantile(differences, [0.025, 0.975])))
-    seen = [scipy_stats.spearmanr(gold, s).statistic for s in (a, b)]
-    assert (x.mean, x.n) == (pytest.approx(100 * (seen[0] - seen[1])), 60)
-    assert paired_bootstrap(gold, a, n=50).mean == pytest.approx(100 * seen[0])
+    drawn = np.random.default_rng(3).integers(0, 60, (300, 60))
+    for scores in (a, b):
+        loop = [100 * scipy_stats.spearmanr(gold[row], scores[row]).statistic for row in drawn]
+        assert resampled(gold, scores, 300, seed=3) == pytest.approx(np.array(loop))
 
 
-def test_paired_bootstrap_of_a_system_with_itself_has_no_width():
+def test_resamples_do_not_depend_on_how_many_are_held_at_once(monkeypatch):
     gold, a = np.arange(20.0), np.random.default_rng(6).normal(size=20)
-    assert paired_bootstrap(gold, a, a, n=100) == Interval(0, 0, 0, 20)
+    whole = resampled(gold, a, 100)
+    monkeypatch.setattr("mocose_lib.stats.BLOCK", 60)
+    assert (resampled(gold, a, 100) == whole).all()
 
 
-def test_paired_bootstrap_covers_the_true_difference():
+def test_resamples_cover_the_true_difference():
     """Gaussian pairs of correlation r have the Spearman correlation 6 / pi asin(r / 2)."""
     rng = np.random.default_rng(7)
     r_a, r_b = 0.8, 0.7
@@ -219,31 +216,28 @@ def test_paired_bootstrap_covers_the_true_difference():
     for study in range(600):
         gold, noise_a, noise_b = rng.normal(size=(3, 250))
         a, b = (
-            r * gold + math.sqrt(1 - r * r) * e for r, e in ((r_a, noise_a), (r_b, noise_b))
+            resampled(gold, r * gold + math.sqrt(1 - r * r) * e, 300, seed=study)
+            for r, e in ((r_a, noise_a), (r_b, noise_b))
         )
-        x = paired_bootstrap(gold, a, b, n=300, seed=study)
-        held.append(x.low <= truth <= x.high)
+        low, high = np.quantile(a - b, [0.025, 0.975])
+        held.append(low <= truth <= high)
     assert 0.93 <= np.mean(held) <= 0.97
 
 
-@pytest.mark.parametrize(
-    ("gold", "scores", "word"),
-    [
-        ([1, 2, 3], [1, 2], "2 values for 3"),
-        ([1, 1, 1], [1, 2, 3], "gold"),
-        ([1, 2, 3], [5, 5, 5], "scores_a"),
-        ([1, 2, 3], [5, math.nan, 5], "finite"),
-    ],
-)
-def test_paired_bootstrap_refuses(gold, scores, word):
+def test_resamples_of_what_has_no_correlation_are_nan():
+    assert np.isnan(resampled([1, 2, 3], [5, 5, 5], 4)).all()
+    assert np.isnan(resampled([1, 2, 3], [5, math.nan, 5], 4)).all()
+
+
+@pytest.mark.parametrize(("gold", "word"), [([1, 2], "3 values for 2"), ([1, 2, math.inf], "gold")])
+def test_resampled_refuses(gold, word):
     with pytest.raises(StudyError, match=word):
-        paired_bootstrap(gold, scores)
+        resampled(gold, [1, 2, 3], 5)
 
 
 def test_variance_sources_by_hand():
-    # seeds: squares 1 + 0 + 1, variance 1, over n = 3; pairs: 95 % is 2 x 1.96 errors wide
-    seeds = [69, 70, 71]
-    x = variance_sources(seeds, Interval(70, 68.04, 71.96, 1_379))
-    assert x.seeds == pytest.approx(1 / math.sqrt(3))
-    assert x.pairs == pytest.approx(1.0, abs=1e-4)
-    assert math.isnan(variance_sources([70], Interval(70, 69, 71, 9)).seeds)
+    # seeds: squares 1 + 0 + 1, variance 1, over n = 3; resamples: squares 4 + 0 + 4, over n - 1
+    x = variance_sources([69, 70, 71], [68, 70, 72])
+    assert (x.seeds, x.pairs) == pytest.approx((1 / math.sqrt(3), 2.0))
+    assert math.isnan(variance_sources([70], [70, 71]).seeds)
+    assert math.isnan(variance_sources([70, 71], []).pairs)

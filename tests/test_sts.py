@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import rankdata
+from scipy.stats import rankdata, spearmanr
 
 from mocose_lib import sts, tasks, world
 from mocose_lib.encoder import MINILM, Encoder
@@ -116,6 +116,18 @@ def test_all_sentences_are_encoded_once_in_one_call():
     twice = {"first": tasks[world.STS_TASKS[0]], "second": tasks[world.STS_TASKS[0]], **tasks}
     Benchmark(twice).score(lambda s: calls.append(list(s)) or vectors_of(s))
     assert len(calls) == 1 and len(calls[0]) == len(set(calls[0]))
+
+
+def test_resamples_are_of_each_tasks_pairs_and_averaged_over_tasks(small_sts):
+    benchmark = sts.test_benchmark("generated")
+    similarities = benchmark.similarities(vectors_of)
+    expected = np.zeros(30)
+    for seed, (name, similarity) in enumerate(similarities.items()):
+        gold, pairs = benchmark.tasks[name]["score"].to_numpy(), len(similarity)
+        drawn = np.random.default_rng(seed).integers(0, pairs, (30, pairs))
+        rhos = [spearmanr(similarity[row], gold[row]).statistic for row in drawn]
+        expected += 100 * np.array(rhos) / len(similarities)
+    assert benchmark.resampled(vectors_of, 30) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("kind", ["zero", "nan", "equal"])

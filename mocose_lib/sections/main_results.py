@@ -5,6 +5,8 @@ folder; whitening and flow learn from all seven tasks together, or from Wikipedi
 have NLI; DeCLUTR gets the sentences of whole articles.
 """
 
+from dataclasses import replace
+
 from ..claims import Claim
 from ..grids import RELEVANT, Grid, Point, beats, stated
 from .start import START
@@ -28,6 +30,7 @@ def post(label: str, method: str, paper: str | None = None, tier: int = 2, **opt
     return system(label, method, paper, tier, pooling="first_last", **options)
 
 
+TF_IDF = system("TF-IDF", "word_counts", idf=True)
 HALF = {"kept_dimensions": 0.5}
 WIKIPEDIA = {"statistics": "corpus"}
 
@@ -36,7 +39,7 @@ GRIDS = {
         question="How do all systems compare, trained and measured by one code path?",
         points=(
             system("word counts", "word_counts"),
-            system("TF-IDF", "word_counts", idf=True),
+            TF_IDF,
             system("GloVe", "word_vectors", "glove, own"),
             system("GloVe, SIF", "word_vectors", sif=1e-3),
             *START[:3],
@@ -92,6 +95,11 @@ GRIDS = {
                    beats("SimCSE supervised", "SimCSE", margin=RELEVANT)),
             stated("simcse-map-supervised", beats("SimCSE", "SimCSE supervised"), ALIGNMENT),
         ),
+    ),
+    "doubt": Grid(
+        question="How sure is a difference, over seeds and over the test sets' pairs?",
+        points=tuple(replace(p, tier=2) for p in (TF_IDF, START[0], START[3], START[4])),
+        common={"resamples": 1000}, notebook="20_main_results",
     ),
     "main_geometry": Grid(
         question="Which systems gain uniformity, and at what price in alignment?",

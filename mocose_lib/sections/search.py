@@ -6,7 +6,7 @@ Its seed is none of the sections' own, so that what it finds is tested on other 
 from dataclasses import replace
 
 from ..grids import Grid, Point
-from .encoders import GAINS, GAINS_MINI, OTHER_TEXT, UNTRAINED, beyond_whitening, gains
+from .encoders import GAINS, GAINS_MINI, OTHER_TEXT, UNTRAINED, WHITENED, beyond_whitening, gains
 from .room import LONGER, mocose, simcse
 
 SEED = 100
@@ -104,7 +104,7 @@ GRIDS = {
         question="Does what the search found hold with other seeds?",
         points=(
             *(Point(name, UNTRAINED[name]) for name in GAINS),
-            *(Point(name, fields, tier=2) for name, fields in OTHER_TEXT.items()),
+            Point(WHITENED, OTHER_TEXT[WHITENED], tier=2),
             replace(short("MoCoSE", crop=0.5), tier=1),  # the best on dev with the paper's heads
         ),
         common={"encoder": "tiny-mlm", "pooling": "mean"}, notebook="02_encoders", seeds=10,
@@ -138,7 +138,7 @@ GRIDS = {
         question="Does what the search found for the wider encoder hold with other seeds?",
         points=(
             *(Point(name, UNTRAINED[name], tier=2) for name in GAINS_MINI),
-            *(Point(name, fields, tier=2) for name, fields in OTHER_TEXT.items()),
+            Point(WHITENED, OTHER_TEXT[WHITENED], tier=2),
             wider("MoCoSE", ema_decay=0.95),  # the best on dev
             simcse("SimCSE", lr=2e-4, head_lr=2e-4),  # the best on dev
         ),
