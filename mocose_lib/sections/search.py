@@ -21,6 +21,7 @@ MINI_SIMCSE = {
     "both": BOTH,
 }
 MINI = {"encoder": "mini", "pooling": "mean"}
+EQUAL = {"batch_lengths": "equal", "max_length": 32}
 NO_HEADS = {"projection_layers": 0, "predictor_layers": 0}
 
 
@@ -122,10 +123,10 @@ GRIDS = {
             wider("MoCoSE, first-last", pooling="first_last"),
             wider("MoCoSE, half the words", crop=0.0, word_deletion=0.5),
             wider("MoCoSE, both", **BOTH),
-            wider("MoCoSE, both, length 32", max_length=32, **BOTH),
+            wider("MoCoSE, both, equal lengths", **BOTH, **EQUAL),
             wider("MoCoSE, both, no heads, decay 0.95", ema_decay=0.95, **BOTH, **NO_HEADS),
             wider("MoCoSE, decay 0.95", ema_decay=0.95),
-            wider("MoCoSE, equal lengths", batch_lengths="equal", max_length=32),
+            wider("MoCoSE, equal lengths", **EQUAL),
             wider("MoCoSE, no heads", **NO_HEADS),
             twice(wider("MoCoSE, twice the steps")),
             *(simcse(f"SimCSE, rate {rate:g}", lr=rate, head_lr=rate) for rate in MINI_RATES),
