@@ -140,8 +140,8 @@ GRIDS = {
         points=(
             *(Point(name, UNTRAINED[name], tier=2) for name in GAINS_MINI),
             Point(WHITENED, OTHER_TEXT[WHITENED], tier=2),
-            wider("MoCoSE", ema_decay=0.95),  # the best on dev
-            simcse("SimCSE", lr=2e-4, head_lr=2e-4),  # the best on dev
+            wider("MoCoSE", ema_decay=0.95, **BOTH, **NO_HEADS),  # the best on dev
+            simcse("SimCSE", lr=5e-4, head_lr=5e-4, **BOTH),  # the best on dev
         ),
         common=MINI, notebook="02_encoders",
         claims=(
