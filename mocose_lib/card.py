@@ -4,15 +4,17 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from .config import StudyError
+from .config import Config, StudyError
 from .data import CORPORA, corpus_files
 from .files import STUDY
-from .profiles import PretrainConfig
-from .results import markdown_table, table_of
+from .profiles import PretrainConfig, configure
+from .results import markdown_table, summary, table_of
 from .sections import GRIDS
 from .sources import sha256
 
-PROFILE = "tiny"  # where the runs of "starting_points" are, on the real tasks
+PROFILE = "tiny"  # where the runs are, on the real tasks
+SEARCHED = ("searched", "searched_mini")  # what the searches found, with other seeds
+SYSTEMS = ("MoCoSE", "SimCSE")
 
 
 def folder_of(config: PretrainConfig) -> Path:
@@ -46,6 +48,8 @@ A {config.layers}-layer, {config.hidden_size}-wide BERT, trained from scratch by
 Untrained on sentences, by pooling: Spearman × 100 on the seven real STS tasks (test splits).
 
 {scores(config.name)}
+{recommended(config.name)}
+Settings of the pre-training:
 
 | setting | value |
 | --- | --- |
@@ -70,3 +74,31 @@ def scores(encoder: str) -> str:
         for _, run in runs.iterrows()
     ]  # fmt: skip
     return markdown_table(["pooling", *(task.split()[0] for task in tasks), "avg"], rows)
+
+
+def recommended(encoder: str) -> str:
+    """What the search on STS-B dev found for this encoder: a command for each system, and its
+    seven-task average with other seeds; empty where the profile has the settings as they are."""
+    lines = []
+    for grid in (grid for grid in map(GRIDS.get, SEARCHED) if grid.common["encoder"] == encoder):
+        runs = table_of(grid, PROFILE)
+        for point in (point for point in grid.points if point.label in SYSTEMS):
+            found = summary(runs[runs["label"] == point.label], ["label"])
+            lines += [f"{p.label}: {p.mean:.1f} [{p.low:.1f}, {p.high:.1f}], {p.n} seeds"
+                      for p in found.itertuples()]  # fmt: skip
+            lines += ["", f"    {command(grid.config(point, PROFILE, 0))}", ""]
+    if lines:
+        lines = ["", "Settings of training on sentences found on STS-B dev (`02_encoders`):", "", *lines]
+    return "\n".join(lines)
+
+
+def command(config: Config) -> str:
+    """`mocose run` with every field in which `config` differs from the profile."""
+    there, base = asdict(config), asdict(configure(PROFILE))
+    words = ["mocose run", f"--profile {PROFILE} --data DATA"]
+    for name, value in there.items():
+        if value != base[name]:
+            flag = name.replace("_", "-")
+            off = "no-" if value is False else ""
+            words.append(f"--{off}{flag}" if isinstance(value, bool) else f"--{flag} {value}")
+    return " ".join(words)

@@ -1,4 +1,4 @@
-"""The command line: `mocose run | grid | results | pretrain | report | bench | notebooks`."""
+"""The command line: `mocose run | grid | results | replay | pretrain | report | bench | notebooks`."""
 
 import logging
 import os
@@ -100,6 +100,23 @@ def results_command(arguments: list[str]) -> None:
             else "  no runs yet")  # fmt: skip
 
 
+def replay_command(arguments: list[str]) -> None:
+    """mocose replay FILE...: runs of data/runs made once more, and whether their numbers come back."""
+
+    @dataclass
+    class Choice:
+        files: Annotated[tuple[Path, ...], tyro.conf.Positional]
+        data: str | None = None
+        """Folder with the real data; MOCOSE_DATA does the same."""
+
+    choice = tyro.cli(Choice, args=arguments, prog="mocose replay")
+    use_data(choice.data)
+    from .replay import replay
+
+    for path in choice.files:
+        say(f"{path.stem}: {replay(path, bar=True)}")
+
+
 def pretrain_command(arguments: list[str]) -> None:
     """mocose pretrain: trains an encoder from scratch into data/encoders/<name>, resumable."""
 
@@ -194,8 +211,8 @@ def use_data(folder: str | None) -> None:
 
 COMMANDS = {
     "run": run_command, "grid": grid_command, "results": results_command,
-    "pretrain": pretrain_command, "report": report_command, "bench": bench_command,
-    "notebooks": notebooks_command,
+    "replay": replay_command, "pretrain": pretrain_command, "report": report_command,
+    "bench": bench_command, "notebooks": notebooks_command,
 }  # fmt: skip
 USAGE = "usage: mocose COMMAND [options]; mocose COMMAND --help says more\n" + "\n".join(
     f"  {command.__doc__}" for command in COMMANDS.values()

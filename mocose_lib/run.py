@@ -90,15 +90,25 @@ def run(config: Config, profile: str, device: str | None = None, bar: bool = Fal
     Interrupted at any moment, it goes on from its last checkpoint when called again, and ends
     with the same numbers. The file appears once, whole.
     """
-    from . import probe, sts, transfer
-    from .methods import METHODS
-
     path = run_file(config, profile)
     if path.exists():
         return path
+    checkpoint = STUDY / "data" / "checkpoints" / f"{path.stem}.pt"
+    record = {"id": path.stem, **measured(config, checkpoint, device, bar)}
+    text = json.dumps(finite(record), indent=1, allow_nan=False) + "\n"
+    write_atomically(path, lambda p: p.write_text(text))
+    checkpoint.unlink(missing_ok=True)
+    sweep(checkpoint)
+    return path
+
+
+def measured(config: Config, checkpoint: Path, device: str | None = None, bar: bool = False) -> dict:
+    """Trains `config`, going on from `checkpoint` if it is there: what its run file says."""
+    from . import probe, sts, transfer
+    from .methods import METHODS
+
     fit = choose(METHODS, config.method, "method")
     device = device or default_device()
-    checkpoint = STUDY / "data" / "checkpoints" / f"{path.stem}.pt"
     started = time.monotonic()
     fitted = fit(config, checkpoint, device, bar)
     encode = sts.remembering(fitted.encode)
@@ -108,7 +118,7 @@ def run(config: Config, profile: str, device: str | None = None, bar: bool = Fal
         metrics |= transfer.evaluate(encode, config.benchmark)
     spectrum = probe.spectrum(encode, config.benchmark)
     record = {
-        "id": path.stem, "config": asdict(config), "encoder_sha256": encoder_digest(config.encoder),
+        "config": asdict(config), "encoder_sha256": encoder_digest(config.encoder),
         "metrics": {name: round(value, 4) for name, value in metrics.items()},
         "spectrum": [round(float(value), 4) for value in spectrum],
         "progress": asdict(fitted.progress),
@@ -117,11 +127,7 @@ def run(config: Config, profile: str, device: str | None = None, bar: bool = Fal
     if config.resamples:
         resampled = sts.test_benchmark(config.benchmark).resampled(encode, config.resamples)
         record["resampled"] = [round(float(value), 4) for value in resampled]
-    text = json.dumps(finite(record), indent=1, allow_nan=False) + "\n"
-    write_atomically(path, lambda p: p.write_text(text))
-    checkpoint.unlink(missing_ok=True)
-    sweep(checkpoint)
-    return path
+    return record
 
 
 def finite(value):
