@@ -2,7 +2,6 @@
 
 import inspect
 
-import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 from scipy.stats import kendalltau
@@ -13,7 +12,7 @@ from .grids import Grid, paper_table
 from .results import existing, history, load_runs, markdown_table, read_run, summary, table_of
 from .run import is_done, run_file, run_id
 from .say import say
-from .stats import interval, variance_sources
+from .stats import interval
 
 METRIC = "sts_avg"
 pd.set_option("display.max_colwidth", None)  # claims and reasons are sentences
@@ -90,24 +89,6 @@ def by_seed(
             for label, other in against.items() if {label, other} <= set(scores)}  # fmt: skip
     table = pd.DataFrame(gaps, index=scores.index).reset_index()
     return table.melt("seed", var_name="point", value_name="difference").dropna()
-
-
-def doubt(grid: Grid, profile: str, comparisons: list[tuple[str, str]], seeds=None) -> pd.DataFrame:
-    """A row a comparison (a, b) of points that have runs: the mean of a - b over seeds, and its
-    standard errors from the seeds and from the sentence pairs of the test sets."""
-    runs = table_of(grid, profile, seeds)
-    resampled: dict[str, list] = {}
-    for config, label in existing(grid, profile, seeds):
-        resampled.setdefault(label, []).append(read_run(run_file(config, profile))["resampled"])
-    means = {label: np.mean(values, axis=0) for label, values in resampled.items()}
-    rows = []
-    for a, b in comparisons:
-        if {a, b} <= set(means):
-            gaps = by_seed(runs, {a: b})["difference"]
-            found = variance_sources(gaps, means[a] - means[b])
-            rows.append((f"{a} - {b}", gaps.mean(), found.seeds, found.pairs))
-    columns = ["difference of", "points", "standard error, seeds", "standard error, test pairs"]
-    return pd.DataFrame(rows, columns=columns)
 
 
 def stored(config: Config, profile: str) -> str:

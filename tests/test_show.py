@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
-from mocose_lib import plots, results, show, widgets
+from mocose_lib import doubt, plots, results, show, widgets
 from mocose_lib.config import StudyError, vary
 from mocose_lib.grids import Grid, Point
 from mocose_lib.run import encoder_digest, run_file
@@ -97,7 +97,7 @@ def test_doubt_has_the_errors_of_seeds_and_of_test_pairs(runs):
         resampled = [score + x for x in both]
         path.write_text(json.dumps({**json.loads(path.read_text()), "resampled": resampled}))
     pairs = [("0.85", "0.5"), ("0.7", "0.5"), ("0.7", "without runs")]
-    table = show.doubt(GRID, "tiny", pairs, range(3)).set_index("difference of")
+    table = doubt.errors(GRID, "tiny", pairs, range(3)).set_index("difference of")
     assert table.index.tolist() == ["0.85 - 0.5", "0.7 - 0.5"]
     assert table.iloc[0].tolist() == pytest.approx([3.0, 0.0, 2.0])  # resamples: 5, 3, 1
     assert table.iloc[1].tolist() == pytest.approx([-11.0, 3**-0.5, 1.0])

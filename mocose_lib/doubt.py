@@ -1,0 +1,34 @@
+"""How sure a difference is: over seeds, and over the sentence pairs of the test sets."""
+
+import numpy as np
+import pandas as pd
+
+from .grids import Grid
+from .results import existing, read_run
+from .run import run_file
+from .stats import variance_sources
+
+
+def errors(
+    grid: Grid, profile: str, comparisons: list[tuple[str, str]], seeds=None
+) -> pd.DataFrame:
+    """A row a comparison (a, b) of points that have runs: the mean of a - b over seeds, in points
+    of the seven-task average, and its standard errors from the seeds and from the test pairs.
+
+    The runs need `resamples`; seeds are those that a and b share.
+    """
+    scores: dict[str, dict[int, float]] = {}
+    resampled: dict[str, dict[int, list]] = {}
+    for config, label in existing(grid, profile, seeds):
+        record = read_run(run_file(config, profile))
+        scores.setdefault(label, {})[config.seed] = record["metrics"]["sts_avg"]
+        resampled.setdefault(label, {})[config.seed] = record["resampled"]
+    rows = []
+    for a, b in comparisons:
+        if shared := sorted(set(scores.get(a, ())) & set(scores.get(b, ()))):
+            gaps = [scores[a][seed] - scores[b][seed] for seed in shared]
+            both = (np.array([resampled[label][seed] for seed in shared]) for label in (a, b))
+            found = variance_sources(gaps, np.subtract(*both).mean(axis=0))
+            rows.append((f"{a} - {b}", np.mean(gaps), found.seeds, found.pairs))
+    columns = ["difference of", "points", "standard error, seeds", "standard error, test pairs"]
+    return pd.DataFrame(rows, columns=columns)
