@@ -43,7 +43,7 @@ def test_a_recommended_command_gives_the_config_it_was_written_for():
     words = shlex.split(command(config))
     assert words[:6] == ["mocose", "run", "--profile", "tiny", "--data", "DATA"]
     assert tyro.cli(Config, args=words[6:], default=configure("tiny")) == config
-    assert command(vary(config, seed=1)) == f"{command(config)} --seed 1"
+    assert "--seed 1" in command(vary(config, seed=1)) and "--seed" not in command(config)
 
 
 @pytest.mark.parametrize("name", NAMES)
