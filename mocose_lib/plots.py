@@ -201,10 +201,11 @@ def effects(table: pd.DataFrame, xlabel: str, limit: float | None = None,
             seeds: pd.DataFrame | None = None) -> Figure:  # fmt: skip
     """Effects with intervals, a row each: columns point, difference, low, high; where they are
     there, verdict gives the colour, and paper the paper's own effect. Symmetric log beyond `limit`.
-    `seeds`: point and difference of every seed.
+    `seeds`: point and difference of every seed, below the row's line.
     """
     style()
-    figure, ax = plt.subplots(figsize=(7.2, 0.26 * len(table) + 1.3))
+    height = 0.26 if seeds is None else 0.36
+    figure, ax = plt.subplots(figsize=(7.2, height * len(table) + 1.3))
     rows = np.arange(len(table))[::-1]
     colors = [COLORS.get(v, OURS) for v in table.get("verdict", [""] * len(table))]
     ax.axvline(0, color="black", lw=0.8)
@@ -212,8 +213,8 @@ def effects(table: pd.DataFrame, xlabel: str, limit: float | None = None,
     ax.scatter(table["difference"], rows, c=colors, s=26, zorder=3)
     if seeds is not None:
         row_of = dict(zip(table["point"], rows, strict=True))
-        ax.scatter(seeds["difference"], seeds["point"].map(row_of), s=12, color=OURS, alpha=0.45,
-                   lw=0)  # fmt: skip
+        ax.scatter(seeds["difference"], seeds["point"].map(row_of) - 0.3, s=12, color=OURS,
+                   alpha=0.45, lw=0)  # fmt: skip
     if "paper" in table:
         ax.scatter(table["paper"], rows, marker="D", s=22, facecolors="none", edgecolors="black",
                    clip_on=False)  # fmt: skip
