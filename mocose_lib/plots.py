@@ -146,7 +146,7 @@ def scores(runs: pd.DataFrame, labels: list[str], metric: str, xlabel: str,
     seeds_and_interval(ax, runs, labels, metric)
     ax.set(xlabel=xlabel, ylabel=ylabel)
     ax.set_xticks(range(len(labels)), labels, rotation=20, ha="right")
-    ax.legend(loc="best", frameon=True)
+    ax.legend(loc="lower right", bbox_to_anchor=(1, 1), frameon=False)  # covers no seed
     return figure
 
 
