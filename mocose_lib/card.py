@@ -13,7 +13,7 @@ from .sections import GRIDS
 from .sources import sha256
 
 PROFILE = "tiny"  # where the runs are, on the real tasks
-SEARCHED = ("searched", "searched_mini")  # what the searches found, with other seeds
+SEARCHED = {"tiny-mlm": "searched", "mini": "searched_mini"}  # what was found, with other seeds
 SYSTEMS = ("MoCoSE", "SimCSE")
 
 
@@ -79,16 +79,17 @@ def scores(encoder: str) -> str:
 def recommended(encoder: str) -> str:
     """What the search on STS-B dev found for this encoder: a command for each system, and its
     seven-task average with other seeds; empty where the profile has the settings as they are."""
-    lines = []
-    for grid in (grid for grid in map(GRIDS.get, SEARCHED) if grid.common["encoder"] == encoder):
-        runs = table_of(grid, PROFILE)
-        for point in (point for point in grid.points if point.label in SYSTEMS):
+    if encoder not in SEARCHED:
+        return ""
+    grid = GRIDS[SEARCHED[encoder]]
+    runs = table_of(grid, PROFILE)
+    lines = ["", "Settings of training on sentences found on STS-B dev (`02_encoders`):", ""]
+    for point in grid.points:
+        if point.label in SYSTEMS:
             found = summary(runs[runs["label"] == point.label], ["label"])
             lines += [f"{p.label}: {p.mean:.1f} [{p.low:.1f}, {p.high:.1f}], {p.n} seeds"
                       for p in found.itertuples()]  # fmt: skip
             lines += ["", f"    {command(grid.config(point, PROFILE, 0))}", ""]
-    if lines:
-        lines = ["", "Settings of training on sentences found on STS-B dev (`02_encoders`):", "", *lines]
     return "\n".join(lines)
 
 

@@ -111,8 +111,12 @@ def replay_command(arguments: list[str]) -> None:
 
     choice = tyro.cli(Choice, args=arguments, prog="mocose replay")
     use_data(choice.data)
-    from .replay import replay
+    from .replay import readable, replay
 
+    if not choice.files:
+        raise StudyError("no run file was named; give one or more of data/runs/<profile>/*.json.")
+    for path in choice.files:
+        readable(path)  # all of them, before the first is trained
     for path in choice.files:
         say(f"{path.stem}: {replay(path, bar=True)}")
 

@@ -6,7 +6,7 @@ import pandas as pd
 from .grids import Grid
 from .results import existing, read_run
 from .run import run_file
-from .stats import variance_sources
+from .stats import paired, variance_sources
 
 
 def errors(
@@ -18,17 +18,16 @@ def errors(
     The runs need `resamples`; seeds are those that a and b share.
     """
     scores: dict[str, dict[int, float]] = {}
-    resampled: dict[str, dict[int, list]] = {}
+    resampled: dict[str, dict[int, np.ndarray]] = {}
     for config, label in existing(grid, profile, seeds):
         record = read_run(run_file(config, profile))
         scores.setdefault(label, {})[config.seed] = record["metrics"]["sts_avg"]
-        resampled.setdefault(label, {})[config.seed] = record["resampled"]
+        resampled.setdefault(label, {})[config.seed] = np.array(record["resampled"], float)
     rows = []
     for a, b in comparisons:
-        if shared := sorted(set(scores.get(a, ())) & set(scores.get(b, ()))):
-            gaps = [scores[a][seed] - scores[b][seed] for seed in shared]
-            both = (np.array([resampled[label][seed] for seed in shared]) for label in (a, b))
-            found = variance_sources(gaps, np.subtract(*both).mean(axis=0))
-            rows.append((f"{a} - {b}", np.mean(gaps), found.seeds, found.pairs))
+        gaps = paired(scores.get(a, {}), scores.get(b, {}))
+        if len(gaps):
+            found = variance_sources(gaps, paired(resampled[a], resampled[b]).mean(axis=0))
+            rows.append((f"{a} - {b}", gaps.mean(), found.seeds, found.pairs))
     columns = ["difference of", "points", "standard error, seeds", "standard error, test pairs"]
     return pd.DataFrame(rows, columns=columns)

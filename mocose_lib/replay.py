@@ -28,19 +28,25 @@ class Replay:
                 f"what has changed: {'; '.join(hints) or 'nothing that the file knows of'}")  # fmt: skip
 
 
+def readable(path: Path) -> tuple[dict, Config]:
+    """A run file and its Config. Raises StudyError where it is missing or damaged, or its encoder
+    has other weights now."""
+    if not path.is_file():
+        raise StudyError(f"there is no run file {path}; give one of data/runs/<profile>/*.json.")
+    record = read_run(path)
+    config = Config.from_dict(record["config"])
+    if record["encoder_sha256"] != encoder_digest(config.encoder):
+        raise StudyError(f"{path.name} was made from other weights of encoder {config.encoder!r}.")
+    return record, config
+
+
 def replay(path: Path, device: str | None = None, bar: bool = False) -> Replay:
     """Trains and measures the Config of the run file `path` again; the file stays as it is.
 
     Digits hang on processor, packages and code: with others the same Config may be another draw,
-    as another seed would be. Resumable. Raises StudyError where the file is missing
-    or damaged, or its encoder has other weights now.
+    as another seed would be. Resumable. Raises StudyError where `readable` does.
     """
-    if not path.is_file():
-        raise StudyError(f"there is no run file {path}; give one of data/runs/<profile>/*.json.")
-    before = read_run(path)
-    config = Config.from_dict(before["config"])
-    if before["encoder_sha256"] != encoder_digest(config.encoder):
-        raise StudyError(f"{path.name} was made from other weights of encoder {config.encoder!r}.")
+    before, config = readable(path)
     prepare([config], bar)
     after = finite(_again(config, path.stem, before["stamp"]["threads"], device, bar))
     old, new = before["metrics"], after["metrics"]

@@ -145,7 +145,7 @@ def holm(p_values) -> np.ndarray:
 
 
 def paired(a: Mapping | Sequence, b: Mapping | Sequence) -> np.ndarray:
-    """Differences a - b, one per seed.
+    """Differences a - b, one per seed; of scores, or of arrays of one shape.
 
     `a` and `b` are either both {seed: score} (a dict, or a Series indexed by seed), where only
     the seeds in both count, or two sequences of equal length in the same order of seeds.
@@ -203,8 +203,8 @@ def resampled(gold, scores, n: int, seed: int = 0) -> np.ndarray:
     if not np.isfinite(scores).all():
         return np.full(n, np.nan)
     rng = np.random.default_rng(seed)
-    rows = max(1, BLOCK // max(1, pairs))
-    found = [np.empty(0)]
+    rows = max(1, BLOCK // pairs)
+    found = []
     for start in range(0, n, rows):
         index = rng.integers(0, pairs, size=(min(rows, n - start), pairs))
         found.append(100 * _correlation(_ranks(gold, index), _ranks(scores, index)))

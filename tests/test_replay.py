@@ -5,7 +5,6 @@ import json
 import pytest
 
 from mocose_lib import cli
-from mocose_lib import run as runs
 from mocose_lib.config import StudyError
 from mocose_lib.replay import replay
 from mocose_lib.run import run
@@ -13,7 +12,6 @@ from mocose_lib.run import run
 
 @pytest.fixture
 def path(small):
-    runs.encoder_digest.cache_clear()
     return run(small(), "quick", "cpu")
 
 
@@ -67,3 +65,12 @@ def test_the_command_says_it_for_every_file(path, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["mocose", "replay", str(path)])
     cli.main()
     assert capsys.readouterr().out.startswith(f"{path.stem}: all ")
+
+
+def test_the_command_reads_all_files_before_it_trains(path, monkeypatch, capsys):
+    monkeypatch.setattr("mocose_lib.replay.measured", lambda *a: pytest.fail("it trained"))
+    for files, told in (([path, path.parent / "none.json"], "no run file"), ([], "no run file was named")):
+        monkeypatch.setattr("sys.argv", ["mocose", "replay", *map(str, files)])
+        with pytest.raises(SystemExit):
+            cli.main()
+        assert told in capsys.readouterr().err

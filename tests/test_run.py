@@ -23,11 +23,6 @@ from mocose_lib.methods.base import load_encoder
 from mocose_lib.run import is_done, run, run_file, run_id
 
 
-@pytest.fixture(autouse=True)
-def _fresh_digests():
-    runs.encoder_digest.cache_clear()
-
-
 # --- files ---
 def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     path = tmp_path / "deep" / "down.txt"

@@ -13,7 +13,7 @@ from mocose_lib import methods, plots_systems, show
 from mocose_lib.config import StudyError
 from mocose_lib.grids import Grid, Point
 from mocose_lib.methods import whitening
-from mocose_lib.run import encoder_digest, run_file
+from mocose_lib.run import run_file
 from mocose_lib.sections import GRIDS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -45,7 +45,6 @@ def runs(study):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(record))
     yield show.finished(GRID, "tiny", range(3))
-    encoder_digest.cache_clear()
     plt.close("all")
 
 
