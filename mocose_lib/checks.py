@@ -19,7 +19,7 @@ RANGES = (
     ("dropout_high", 0, 1 - TINY), ("hard_negative_weight", 0, ANY), ("ct_negatives", 1, ANY),
     ("flow_steps", 1, ANY), ("flow_width", 1, ANY), ("span_min", 1, ANY),
     ("span_anchors", 1, ANY), ("span_positives", 1, ANY), ("span_mlm_weight", 0, ANY),
-    ("augmentation_rate", TINY, 1), ("resamples", 0, ANY),
+    ("augmentation_rate", TINY, 1), ("resamples", 0, ANY), ("whitened_on", 0, ANY),
 )  # fmt: skip
 POOLER_UNUSED = ("simcse", "s_simcse", "simcse_supervised", "ct", "flow", "is_bert", "declutr")
 VIEWS_DISTORTED = ("mocose", "moco")  # by position shuffle and cut-offs
@@ -44,6 +44,9 @@ def contradictions(c):
         )
     yield c.batch_size > c.corpus_size, (
         f"batch_size = {c.batch_size} is larger than corpus_size = {c.corpus_size}."
+    )
+    yield c.whitened_on > c.corpus_size, (
+        f"whitened_on = {c.whitened_on} is larger than corpus_size = {c.corpus_size}."
     )
     yield c.predictor_dim is not None and c.projection_layers == 0, (
         "predictor_dim needs a projection, since query and keys must have one width; "

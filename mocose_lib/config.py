@@ -132,6 +132,7 @@ class Config:
     idf: bool = False  # word counts: weighted by inverse document frequency
     encoder_init: Literal["pretrained", "random"] = "pretrained"  # random: its shape alone
     resamples: int = 0  # of the test pairs, each scored once more (`stats.resampled`)
+    whitened_on: int = 0  # sentences of the corpus whose whitening follows training; 0: none
 
     def __post_init__(self):
         check(self)

@@ -105,13 +105,18 @@ def run(config: Config, profile: str, device: str | None = None, bar: bool = Fal
 def measured(config: Config, checkpoint: Path, device: str | None = None, bar: bool = False) -> dict:
     """Trains `config`, going on from `checkpoint` if it is there: what its run file says."""
     from . import probe, sts, transfer
+    from .data import load_corpus
     from .methods import METHODS
+    from .methods.whitening import whitened
 
     fit = choose(METHODS, config.method, "method")
     device = device or default_device()
     started = time.monotonic()
     fitted = fit(config, checkpoint, device, bar)
     encode = sts.remembering(fitted.encode)
+    if config.whitened_on:
+        texts = list(load_corpus(config.corpus, config.whitened_on)["sentence"])
+        encode = whitened(encode, texts)
     metrics = sts.evaluate(encode, config.benchmark)
     metrics |= probe.measure(encode, config.benchmark)
     if config.transfer:

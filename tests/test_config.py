@@ -94,6 +94,7 @@ IMPOSSIBLE = {
     "negatives_slice (5, 5)": dict(negatives_slice=((5, 5),)),
     "batch_size = 1": dict(batch_size=1),
     "larger than corpus_size": dict(batch_size=64, corpus_size=63),
+    "whitened_on = 101 is larger than corpus_size = 100": dict(whitened_on=101, corpus_size=100),
     "predictor_dim": dict(predictor_dim=64, projection_layers=0),
     "detach_keys": dict(detach_keys=False),
     "target_projection_trained": dict(target_projection_trained=True),

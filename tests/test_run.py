@@ -18,7 +18,9 @@ from mocose_lib import files, learner, results, sts
 from mocose_lib import run as runs
 from mocose_lib import train as loop
 from mocose_lib.config import Config, StudyError
+from mocose_lib.data import load_corpus
 from mocose_lib.files import write_atomically
+from mocose_lib.methods import METHODS
 from mocose_lib.methods.base import load_encoder
 from mocose_lib.run import is_done, run, run_file, run_id
 
@@ -120,6 +122,20 @@ def test_resamples_of_the_test_pairs_stand_in_the_file_where_they_are_asked_for(
     assert "resampled" not in plain and plain["metrics"] == asked["metrics"]
     assert len(asked["resampled"]) == 20 and np.std(asked["resampled"]) > 0
     assert np.mean(asked["resampled"]) == pytest.approx(asked["metrics"][sts.AVERAGE], abs=10)
+
+
+def test_whitening_behind_training_is_learnt_from_the_corpus(small):
+    """Against eigenvectors of the covariance of its first sentences, from the same training."""
+    config = small(method="simcse", whitened_on=50)
+    encode = METHODS["simcse"](config).encode
+    known = encode(load_corpus(config.corpus, config.corpus_size)[:50]["sentence"])
+    variance, directions = np.linalg.eigh(np.cov(known.T, dtype=np.float64))
+    kept = variance > 1e-6 * variance.max()
+    kernel = directions[:, kept] / np.sqrt(variance[kept])
+    expected = sts.evaluate(lambda texts: (encode(texts) - known.mean(0)) @ kernel, config.benchmark)
+    found = json.loads(run(config, "quick", "cpu").read_text())["metrics"]
+    assert found["sts_avg"] == pytest.approx(expected["sts_avg"], abs=0.01)
+    assert found["sts_avg"] != pytest.approx(sts.evaluate(encode, config.benchmark)["sts_avg"], abs=0.1)
 
 
 @pytest.mark.parametrize("place", ["train", "evaluate", "write"])

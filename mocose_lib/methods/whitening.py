@@ -5,9 +5,12 @@ The paper's vectors are first-last averages (`pooling` "first_last"). Deviation:
 texts of all seven tasks together (no gold score is seen), so that a sentence has one vector.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from jaxtyping import Float
 
+from .. import sts
 from ..config import Config, StudyError
 from .base import Fitted, load_encoder, statistics_texts
 
@@ -34,11 +37,12 @@ def whitening(
     return mean, directions[:, :kept] / np.sqrt(variance[:kept])
 
 
+def whitened(encode: sts.Encode, texts: Sequence[str], kept: int | None = None) -> sts.Encode:
+    """`encode`, followed by the whitening of its vectors of `texts`."""
+    mean, kernel = whitening(encode(texts), kept)
+    return lambda sentences: ((encode(sentences) - mean) @ kernel).astype(np.float32)
+
+
 def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
     encoder = load_encoder(config, device)
-    mean, kernel = whitening(encoder.encode(statistics_texts(config)), config.kept_dimensions)
-
-    def encode(sentences):
-        return ((encoder.encode(sentences) - mean) @ kernel).astype(np.float32)
-
-    return Fitted(encode)
+    return Fitted(whitened(encoder.encode, statistics_texts(config), config.kept_dimensions))

@@ -13,8 +13,9 @@ UNTRAINED = {
     "whitened first-last": {"method": "whitening", "pooling": "first_last"},
 }
 # without a look at the tasks' sentences, and from no more of others than training sees
+TEXTS = 20_000
 OTHER_TEXT = {
-    f"{name} (Wikipedia)": {**UNTRAINED[name], "statistics": "corpus", "corpus_size": 20_000}
+    f"{name} (Wikipedia)": {**UNTRAINED[name], "statistics": "corpus", "corpus_size": TEXTS}
     for name in ("whitened mean", "whitened first-last")
 }
 WHITENED = "whitened first-last (Wikipedia)"

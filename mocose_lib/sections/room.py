@@ -5,9 +5,10 @@ The settings were found on STS-B dev with seed 0: rates of learning and of cropp
 
 from ..claims import Claim
 from ..grids import RELEVANT, Grid, Point, beats
-from .encoders import GAINS, UNTRAINED, gains
+from .encoders import GAINS, OTHER_TEXT, TEXTS, UNTRAINED, gains
 
 BREAKS = 5.0  # points
+WHITENED = "whitened mean (Wikipedia)"
 LONGER = {"steps": 2, "eval_every": 2}
 CROPPED = {"crop": 0.6, "augmented_views": "both"}
 FAST = {"lr": 2e-3, "head_lr": 2e-3, "warmup_steps": 20}
@@ -38,6 +39,9 @@ GRIDS = {
             mocose("MoCoSE, decay 0.85", ema_decay=0.85),
             mocose("MoCoSE, decay 0", ema_decay=0.0),
             mocose("MoCoSE, no heads", projection_layers=0, predictor_layers=0),
+            Point(WHITENED, OTHER_TEXT[WHITENED], tier=2),
+            simcse("SimCSE, whitened", whitened_on=TEXTS),
+            mocose("MoCoSE, whitened", whitened_on=TEXTS),
         ),
         common={"encoder": "tiny-mlm", "pooling": "mean"}, notebook="02_encoders",
         claims=(
@@ -60,6 +64,10 @@ GRIDS = {
                   beats("MoCoSE", "MoCoSE, no heads", margin=RELEVANT)),
             Claim("room-whitening", "this study", "Whitening alone beats MoCoSE.",
                   beats("whitened mean", "MoCoSE", margin=RELEVANT)),
+            *(Claim(f"room-{system.lower()}-whitened", "this study",
+                    f"{system} teaches more than whitening: it leaves better vectors to whiten.",
+                    beats(f"{system}, whitened", WHITENED, margin=RELEVANT))
+              for system in ("MoCoSE", "SimCSE")),
         ),
     ),
 }  # fmt: skip
