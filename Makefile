@@ -1,11 +1,13 @@
 # make study   the whole study at PROFILE (default: quick, offline, minutes)
 # make test    the tests
 # make report  the executed notebooks of PROFILE as a site: report/<profile>/index.html
-# Both set up .venv first; nothing else is needed but Python 3.11-3.13 and make.
+# FLAGS are handed on to snakemake: for a cluster, say.
+# The first two set up .venv first; nothing else is needed but Python 3.11-3.13 and make.
 
 PROFILE ?= quick
 DATA    ?=
 CORES   ?= $(shell getconf _NPROCESSORS_ONLN)
+FLAGS   ?=
 PYTHON  ?= python3
 BIN     := .venv/bin
 
@@ -27,7 +29,7 @@ study test: export OMP_NUM_THREADS := 1
 study: .venv/installed
 	$(BIN)/snakemake --snakefile Snakefile --unlock --quiet all --config profile=$(PROFILE) 2>/dev/null || true
 	$(BIN)/snakemake --snakefile Snakefile --cores $(CORES) --rerun-incomplete --keep-going \
-	  --quiet rules --config profile=$(PROFILE)
+	  --quiet rules --config profile=$(PROFILE) $(FLAGS)
 
 test: .venv/installed
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder \

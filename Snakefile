@@ -3,8 +3,9 @@
 Skips what is done and goes on after a kill; the same file runs on a cluster through Snakemake's
 executor plugins. Runs are not declared as outputs, since Snakemake deletes the outputs of a job
 that it starts again: a marker stands for the runs of a batch, and is dropped when one is gone.
-A batch is a section, but where runs take seconds: there a process of its own for every section
-would take as long as the runs, and all are one batch.
+A batch, a job, is as large as its runs are short: all of them where a run takes seconds, since a
+process for every section would take as long; a section where a run takes a minute; and where
+each wants a GPU, a section's runs of one seed, one after the other.
 """
 
 from pathlib import Path
@@ -18,17 +19,39 @@ PROFILE = config.get("profile", "quick")
 choose(PROFILES, PROFILE, "profile")
 NOTEBOOKS = sorted(path.stem for path in Path("notebooks").glob("[0-9]*.ipynb"))
 SECTIONS = {name: grid for name, grid in GRIDS.items() if grid.notebook in NOTEBOOKS}
-BATCHES = {"all": list(SECTIONS)} if PROFILE in ("smoke", "quick") else {s: [s] for s in SECTIONS}
 DONE = f"data/cache/done/{PROFILE}"
 
-for batch, names in BATCHES.items():
-    if not all(is_done(run, PROFILE) for name in names for run in SECTIONS[name].configs(PROFILE)):
+
+def batches():
+    """By name: the sections of each batch, and its seeds, None for all."""
+    if PROFILE in ("smoke", "quick"):
+        return {"all": (list(SECTIONS), None)}
+    if PROFILE in ("tiny", "mini"):
+        return {name: ([name], None) for name in SECTIONS}
+    return {
+        f"{name}-{seed}": ([name], [seed])
+        for name, grid in SECTIONS.items()
+        for seed in sorted({run.seed for run in grid.configs(PROFILE)})
+    }
+
+
+BATCHES = batches()
+for batch, (names, seeds) in BATCHES.items():
+    runs = [run for name in names for run in SECTIONS[name].configs(PROFILE, seeds)]
+    if not all(is_done(run, PROFILE) for run in runs):
         Path(f"{DONE}/{batch}").unlink(missing_ok=True)
+
+
+def grid_of(wildcards, threads):
+    """What `mocose grid` is told of a batch; on a GPU it runs one at a time if not told otherwise."""
+    names, seeds = BATCHES[wildcards.batch]
+    how = f"--workers {threads}" if seeds is None else f"--seeds {' '.join(map(str, seeds))}"
+    return f"{' '.join(names)} --profile {PROFILE} {how}"
 
 
 def runs_of(wildcards):
     needed = {name for name, grid in SECTIONS.items() if grid.notebook == wildcards.notebook}
-    return [f"{DONE}/{batch}" for batch, names in BATCHES.items() if needed.intersection(names)]
+    return [f"{DONE}/{batch}" for batch, (names, _) in BATCHES.items() if needed & set(names)]
 
 
 localrules: all
@@ -39,8 +62,8 @@ rule all:
 rule runs:
     output: touch(f"{DONE}/{{batch}}")
     threads: workflow.cores
-    params: sections=lambda wildcards: BATCHES[wildcards.batch]
-    shell: "mocose grid {params.sections} --profile {PROFILE} --workers {threads}"
+    params: grid=grid_of
+    shell: "mocose grid {params.grid}"
 
 rule notebook:
     input:
