@@ -147,12 +147,9 @@ class Config:
             return float("inf")
         return 1 / (1 - self.ema_decay) + self.queue_size / self.batch_size
 
-    def to_json(self) -> str:
-        """The canonical text of all fields, the same for equal configs."""
-        return json.dumps(asdict(self), sort_keys=True)
-
     def identity(self) -> str:
-        """The text that names a run: all fields, but those in LATER only where they are in use."""
+        """The canonical text that names a run, the same for equal configs: all fields, but those
+        in LATER only where they are in use."""
         values = asdict(self)
         unused = [name for name, neutral in LATER.items() if values[name] == neutral]
         return json.dumps({k: v for k, v in values.items() if k not in unused}, sort_keys=True)

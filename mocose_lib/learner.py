@@ -71,13 +71,13 @@ class Learner:
         return {
             **{name: getattr(self, name).state_dict() for name in self.parts},
             **{name: getattr(self, name) for name in self.values},
-            "config": self.config.to_json(), "generator": self.generator.get_state(),
+            "config": self.config.identity(), "generator": self.generator.get_state(),
             "cpu_rng": torch.get_rng_state(), "cuda_rng": torch.cuda.get_rng_state_all(),
         }  # fmt: skip
 
     def load(self, state: dict) -> None:
         """Raises StudyError when the state is of another Config."""
-        if state["config"] != self.config.to_json():
+        if state["config"] != self.config.identity():
             raise StudyError("the checkpoint belongs to another Config; delete it to start anew.")
         for name in self.parts:
             getattr(self, name).load_state_dict(state[name])
