@@ -60,7 +60,9 @@ GRIDS = {
         question="Does the strength of FGSM matter?",
         points=(step(0.0, "0"), step(1e-9, "1e-9"), step(5e-9, "5e-9", tier=1), step(1e-8, "1e-8"),
                 step(5e-8, "5e-8"),
-                Point("ε = 1e-2", {**FULL, "fgsm_epsilon": 1e-2}, tier=2)),
+                # FGSM's random numbers, and a step that moves nothing; and one that must be felt
+                *(Point(f"ε = {epsilon}", {**FULL, "fgsm_epsilon": float(epsilon)}, tier=2)
+                  for epsilon in ("1e-30", "1e-2"))),
         paper="mocose_table9", paper_by=("fgsm_epsilon",), notebook="06_augmentation",
         claims=(
             stated("mocose-augment-fgsm-helps", beats("ε = 5e-9", "ε = 0")),
@@ -71,6 +73,10 @@ GRIDS = {
             Claim("fgsm-idle", "this study",
                   "A step of 5e-9 makes no relevant difference to none.",
                   level("ε = 5e-9", "ε = 0")),
+            Claim("fgsm-idle-alone", "this study",
+                  "With the same random numbers, a step of 5e-9 makes no relevant difference to one "
+                  "of 1e-30, which moves nothing.",
+                  level("ε = 5e-9", "ε = 1e-30")),
         ),
     ),
 }  # fmt: skip
