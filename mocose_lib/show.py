@@ -103,19 +103,22 @@ def stored(config: Config, profile: str) -> str:
 
 def pivoted(grid: Grid, runs: pd.DataFrame, metric: str = METRIC) -> pd.DataFrame:
     """Means of a two-way grid, whose labels are "row, column", as a table."""
-    return _two_way(runs.groupby("label", sort=False)[metric].mean().to_dict(), grid.paper_by)
+    return _two_way(runs.groupby("label", sort=False)[metric].mean().to_dict(), grid)
 
 
 def pivoted_paper(grid: Grid) -> pd.DataFrame:
     """The paper's table in the same form."""
-    return _two_way(paper_values(grid), grid.paper_by)
+    return _two_way(paper_values(grid), grid)
 
 
-def _two_way(values: dict[str, float], names: tuple[str, ...]) -> pd.DataFrame:
-    rows = [(*label.split(", "), value) for label, value in values.items()]
-    table = pd.DataFrame(rows, columns=[*names, "value"]).astype({names[0]: int})
-    order = table[names[1]].drop_duplicates()
-    return table.pivot(index=names[0], columns=names[1], values="value")[order]
+def _two_way(values: dict[str, float], grid: Grid) -> pd.DataFrame:
+    """Rows by size, columns in the order of the paper's table."""
+    row, column = (name.replace("_", " ") for name in grid.paper_by)
+    cells = [(*label.split(", "), value) for label, value in values.items()]
+    table = pd.DataFrame(cells, columns=[row, column, "value"]).astype({row: int})
+    there = set(table[column])
+    order = [name for name in paper_table(grid.paper)[grid.paper_by[1]].unique() if name in there]
+    return table.pivot(index=row, columns=column, values="value")[order]
 
 
 def rankings(runs: pd.DataFrame, metric: str = METRIC) -> tuple[pd.DataFrame, float]:

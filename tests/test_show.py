@@ -124,7 +124,8 @@ def test_stored_results_are_those_of_the_same_config_at_any_seed(runs):
 def test_a_two_way_grid_becomes_a_table_like_the_papers():
     grid = GRIDS["queue"]
     paper = show.pivoted_paper(grid)
-    assert paper.loc[512, "quarter"] == 77.30 and paper.shape == (5, 4)
+    assert paper.loc[512, "quarter"] == 77.30 and paper.index.to_list() == [128, 256, 512, 1024, 4096]
+    assert paper.columns.to_list() == ["none", "quarter", "half", "all"]
     runs = pd.DataFrame({"label": ["512, quarter", "512, quarter", "4096, quarter"],
                          "sts_avg": [60.0, 62.0, 50.0]})  # fmt: skip
     assert show.pivoted(grid, runs)["quarter"].to_dict() == {512: 61.0, 4096: 50.0}
