@@ -116,9 +116,8 @@ def _two_way(values: dict[str, float], grid: Grid) -> pd.DataFrame:
     row, column = (name.replace("_", " ") for name in grid.paper_by)
     cells = [(*label.split(", "), value) for label, value in values.items()]
     table = pd.DataFrame(cells, columns=[row, column, "value"]).astype({row: int})
-    there = set(table[column])
-    order = [name for name in paper_table(grid.paper)[grid.paper_by[1]].unique() if name in there]
-    return table.pivot(index=row, columns=column, values="value")[order]
+    order = paper_table(grid.paper)[grid.paper_by[1]].unique()
+    return table.pivot(index=row, columns=column, values="value").reindex(columns=order)
 
 
 def rankings(runs: pd.DataFrame, metric: str = METRIC) -> tuple[pd.DataFrame, float]:

@@ -7,13 +7,9 @@ CATASTROPHE = 5.0  # points; the paper's own losses are 7 to 54
 FULL = {"precision": "float32"}  # FGSM's step would be rounded away in bf16
 
 
-def step(epsilon: float, paper: str, tier: int = 2) -> Point:
-    return Point(f"ε = {paper}", {**FULL, "fgsm_epsilon": epsilon}, paper=paper, tier=tier)
-
-
-def ours(epsilon: str) -> Point:
-    """A step that the paper has not."""
-    return Point(f"ε = {epsilon}", {**FULL, "fgsm_epsilon": float(epsilon)}, tier=2)
+def step(epsilon: str, tier: int = 2) -> Point:
+    fields = {**FULL, "fgsm_epsilon": float(epsilon)}
+    return Point(f"ε = {epsilon}", fields, paper=epsilon, tier=tier)
 
 
 def text(kind: str, paper: str, tier: int = 2) -> Point:
@@ -64,9 +60,9 @@ GRIDS = {
     "fgsm": Grid(
         question="Does the strength of FGSM matter?",
         points=(
-            step(0.0, "0"), ours("1e-30"),  # FGSM's random numbers, and a step that moves nothing
-            step(1e-9, "1e-9"), step(5e-9, "5e-9", tier=1), step(1e-8, "1e-8"), step(5e-8, "5e-8"),
-            ours("1e-2"),  # a step that must be felt
+            step("0"), step("1e-30"),  # ours: FGSM's random numbers, and a step that moves nothing
+            step("1e-9"), step("5e-9", tier=1), step("1e-8"), step("5e-8"),
+            step("1e-2"),  # ours: a step that must be felt
         ),
         paper="mocose_table9", paper_by=("fgsm_epsilon",), notebook="06_augmentation",
         claims=(
