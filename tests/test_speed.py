@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from mocose_lib import encoder as encoders
-from mocose_lib import learner, world
+from mocose_lib import half_layers, learner, world
 from mocose_lib.dropout import replace_dropout
 from mocose_lib.encoder import Encoder
 from mocose_lib.first_token import applies
@@ -38,7 +38,8 @@ def batch(encoder: Encoder, padded: bool, shuffled: bool):
 
 
 class FixedDropout(nn.Module):
-    """Always the same mask of (batch, `length`, width); the first token's part alone gets its part."""
+    """Always the same mask of (batch, `length`, width), or, of attention weights, of (batch, heads,
+    `length`, `length`); the first token's part alone gets its part."""
 
     def __init__(self, p: float, length: int):
         super().__init__()
@@ -47,8 +48,8 @@ class FixedDropout(nn.Module):
     def forward(self, x):
         if not self.training:
             return x
-        kept = drawn(len(x), self.length, x.shape[-1]) > self.p
-        return x * (kept if x.ndim == 3 else kept[:, 0])
+        kept = drawn(*x.shape[: max(1, x.ndim - 2)], self.length, x.shape[-1]) > self.p
+        return x * (kept[:, 0] if x.ndim == 2 else kept[..., : x.shape[-2], :])
 
 
 def drawn(*shape):
@@ -97,14 +98,31 @@ def test_first_token_is_that_of_the_whole_layer(
         assert (found - expected).norm() < 1e-5 * expected.norm()
 
 
-def test_first_token_in_bf16(tiny, whole, monkeypatch):
-    encoder = Encoder.load(str(tiny), dropout=0.3).train()
-    inputs = batch(encoder, padded=True, shuffled=False)
+@pytest.mark.parametrize("pooling", ["cls", "mean", "first_last"])
+@pytest.mark.parametrize("training", [False, True], ids=["evaluation", "training"])
+@pytest.mark.parametrize("shuffled", [False, True], ids=["in order", "shuffled"])
+@pytest.mark.parametrize("padded", [False, True], ids=["one length", "padded"])
+def test_layers_in_bf16_are_as_near_to_float32_as_autocast(
+    folder, monkeypatch, padded, shuffled, training, pooling
+):
+    encoder = Encoder.load(folder, pooling, dropout=0.3).train(training)
+    inputs = batch(encoder, padded, shuffled)
     fix_masks(encoder, inputs[0].shape[1], monkeypatch)
-    fast = passed(encoder, *inputs, half=True)
-    whole()
-    plain = passed(encoder, *inputs, half=True)
-    torch.testing.assert_close(fast[0], plain[0], rtol=0.05, atol=0.05)
+    exact, fast = (passed(encoder, *inputs, half=half) for half in (False, True))
+    monkeypatch.setattr(half_layers, "applies", lambda model: False)
+    autocast = passed(encoder, *inputs, half=True)
+    for found, usual, expected in zip(fast, autocast, exact, strict=True):
+        assert 0 < (found - expected).norm() < 1.5 * (usual - expected).norm()
+
+
+def test_layers_in_bf16_are_for_autocast_to_bf16(encoder):
+    assert not half_layers.applies(encoder.model)
+    with torch.autocast("cpu", torch.float16):
+        assert not half_layers.applies(encoder.model)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert half_layers.applies(encoder.model)
+        encoder.model.config._attn_implementation = "eager"
+        assert not half_layers.applies(encoder.model)
 
 
 def test_the_whole_layer_is_computed_where_attention_is_another(encoder):

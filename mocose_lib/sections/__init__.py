@@ -12,6 +12,7 @@ from . import (
     geometry,
     heads,
     main_results,
+    precision,
     published,
     queue,
     room,
@@ -24,5 +25,6 @@ from . import (
 )
 
 _FILES = (start, encoders, search, room, ema, heads, augmentation, batch, queue, distance, geometry,
-          selection, collapse, published, main_results, simcse, simcse_supervised, s_simcse)  # fmt: skip
+          selection, collapse, published, main_results, simcse, simcse_supervised, s_simcse,
+          precision)  # fmt: skip
 GRIDS = MappingProxyType({name: grid for file in _FILES for name, grid in file.GRIDS.items()})
