@@ -177,7 +177,7 @@ def bench_command(arguments: list[str]) -> None:
         seconds: float | None = None
         """Training of each competitor in each round; default: the profile's."""
         parts: tuple[str, ...] = ()
-        """Some of training, breakdown, evaluation, cost, grid, memory; default: all."""
+        """Some of training, breakdown, evaluation, cost, grid, memory, gpu; default: all."""
 
     choice = tyro.cli(Choice, args=arguments, prog="mocose bench")
     use_data(choice.data)

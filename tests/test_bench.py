@@ -1,6 +1,7 @@
 """The benchmark counts rightly, compares like with like, and survives interruption."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,12 +12,13 @@ from transformers import BertConfig
 
 from mocose_lib import encoder as encoders
 from mocose_lib import learner
-from mocose_lib.bench import breakdown, clock, cost, floor, plain, run, sizes, tables, training
+from mocose_lib.bench import breakdown, clock, cost, floor, gpu, plain, run, sizes, tables, training
 from mocose_lib.config import StudyError, vary
 from mocose_lib.data import load_corpus
 from mocose_lib.methods.base import column, load_encoder, training_ids
 from mocose_lib.train import train
 
+ROOT = Path(__file__).resolve().parents[1]
 SHAPE = BertConfig(hidden_size=4, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)
 
 
@@ -182,10 +184,42 @@ def test_transfer_and_probe_may_take_at_most_their_targets():
     assert probe["median"] == pytest.approx(0.15) and not probe["reached"]
 
 
+def test_the_gpu_s_ratios():
+    case = dict(encoder="12x768")
+    rows = [
+        *turn("MoCoSE bf16", 2.0, **case), *turn("floor bf16", 1.0, **case),
+        *turn("one at a time", 30.0, **case), *turn("side by side", 2.0, **case),
+    ]  # fmt: skip
+    found = tables.ratios(record(gpu=rows)).set_index("figure")
+    assert found["median"].to_list() == [0.5, 15.0] and found["reached"].all()
+
+
 def test_memory_growth_leaves_the_first_fifth_out():
     seen = ((0, 100), (10, 300), (20, 310), (60, 312), (100, 311))
     rows = [{"step": step, "megabytes": megabytes} for step, megabytes in seen]
     assert tables.memory_growth(record(memory=rows)) == 1
+
+
+# --- a GPU ---
+def test_what_is_measured_on_a_gpu(study, monkeypatch):
+    """A small encoder's step and floor on the CPU; what the runs side by side are asked for."""
+    (study / "data").mkdir(exist_ok=True)
+    (study / "data" / "encoders").symlink_to(ROOT / "data" / "encoders")
+    asked = []
+    monkeypatch.setattr(gpu, "side_by_side", lambda *a: asked.append(a) or {"seconds": 1.0})
+    small = sizes.sizes_of("smoke")
+    rows = gpu.measure(small, tqdm(disable=True), device="cpu", encoder="1x64")
+    found = {row["system"]: row["seconds"] for row in rows}
+    assert found.keys() == {"MoCoSE bf16", "floor bf16", "one at a time", "side by side"}
+    assert 0 < found["floor bf16"] < found["MoCoSE bf16"]
+    assert sorted(asked, key=str) == [(1, 1, small, "cpu"), (small.gpu_runs, 1, small, "cpu")]
+
+
+def test_without_a_gpu_its_part_is_left_out_or_refused(parts, monkeypatch):
+    monkeypatch.setattr(run.torch.cuda, "is_available", lambda: False)
+    assert "gpu" not in run._checked("smoke", None, None, ()).parts
+    with pytest.raises(StudyError, match="needs a GPU"):
+        run.bench("smoke", parts=("gpu",), bar=False)
 
 
 # --- one benchmark, one file ---

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 
+import torch
 from tqdm.auto import tqdm
 
 WARM = 3  # steps that do not count: caches fill, memory is claimed
@@ -25,10 +26,14 @@ class Clock:
 
     def tick(self) -> bool:
         """Begins a step; true once there is no need for more."""
-        self.wall.append(time.perf_counter())
+        now = time.perf_counter()
+        last = len(self.wall) > WARM and now - self.wall[WARM] >= self.seconds
+        if torch.cuda.is_initialized() and (last or len(self.wall) == WARM):
+            torch.cuda.synchronize()  # not at every step: the GPU works while Python goes ahead
+            now = time.perf_counter()
+        self.wall.append(now)
         self.cpu.append(time.process_time())
-        steps = len(self.wall) - 1 - WARM
-        return steps > 0 and self.wall[-1] - self.wall[WARM] >= self.seconds
+        return last
 
     def step(self) -> None:
         """As `tick`; raises Enough instead of returning true."""

@@ -31,7 +31,7 @@ def points(sizes: Sizes, precision: str) -> Iterator[tuple[str, int, Config]]:
         longer = dict(max_length=length, queue_init=base.queue_init)
         yield "length", length, config_of("4x256", "full", precision, ROWS, **longer)
     for depth in sizes.depths:
-        yield "depth", depth, vary(base, encoder=encoder_folder("4x256", depth))
+        yield "depth", depth, vary(base, encoder=encoder_folder(f"{depth}x256"))
 
 
 def features(config: Config) -> dict[str, float]:

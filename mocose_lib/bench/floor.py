@@ -10,7 +10,10 @@ from ..encoder import Encoder
 from ..model import Branch
 
 DTYPES = {"float32": torch.float32, "bf16": torch.bfloat16}
-LARGE = ((2048, 512, 512), (2048, 1024, 1024), (4096, 256, 1024), (8192, 128, 128))  # m, k, n
+LARGE = {  # m, k, n
+    "cpu": ((2048, 512, 512), (2048, 1024, 1024), (4096, 256, 1024), (8192, 128, 128)),
+    "cuda": ((4096, 4096, 4096), (8192, 8192, 8192), (16384, 4096, 4096)),
+}
 
 
 @dataclass(frozen=True)
@@ -86,15 +89,18 @@ def flops(products: list[Product]) -> int:
     return sum(product.flops for product in products)
 
 
-def peak(precision: str, seconds: float) -> float:
+def peak(precision: str, seconds: float, device: str = "cpu") -> float:
     """Operations a second of the fastest of some large matrix products, best of many."""
-    best = 0.0
-    for m, k, n in LARGE:
-        a, b = (torch.randn(shape).to(DTYPES[precision]) for shape in ((m, k), (k, n)))
+    best, kind = 0.0, {"device": device, "dtype": DTYPES[precision]}
+    wait = torch.cuda.synchronize if device == "cuda" else lambda: None
+    for m, k, n in LARGE[device]:
+        a, b = (torch.randn(shape, **kind) for shape in ((m, k), (k, n)))
         a @ b
-        until = time.perf_counter() + seconds / len(LARGE)
+        wait()
+        until = time.perf_counter() + seconds / len(LARGE[device])
         while (start := time.perf_counter()) < until:
             a @ b
+            wait()
             best = max(best, 2 * m * k * n / (time.perf_counter() - start))
     return best
 

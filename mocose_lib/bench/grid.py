@@ -12,7 +12,7 @@ from .material import config_of
 from .sizes import Sizes
 
 
-def work(threads: int, steps: int, seeds: list[int], ready, done) -> None:
+def work(threads: int, device: str, steps: int, seeds: list[int], ready, done) -> None:
     """A process: one uncounted step, then, all at once, a run for every seed."""
     import torch
 
@@ -22,23 +22,25 @@ def work(threads: int, steps: int, seeds: list[int], ready, done) -> None:
     _start_worker()
     torch.set_num_threads(threads)
     config = vary(config_of("2x128", "natural", "float32", 2_000), eval_every=steps, steps=steps)
-    METHODS["mocose"](vary(config, steps=1), bar=False)
+    METHODS["mocose"](vary(config, steps=1), device=device, bar=False)
     ready.wait()
     start = time.time()
     for seed in seeds:
-        fitted = METHODS["mocose"](vary(config, seed=seed), bar=False)
+        fitted = METHODS["mocose"](vary(config, seed=seed), device=device, bar=False)
         evaluate(fitted.encode, config.benchmark)
     done.put((start, time.time()))
 
 
-def side_by_side(processes: int, threads: int, sizes: Sizes) -> dict[str, float]:
+def side_by_side(
+    processes: int, threads: int, sizes: Sizes, device: str = "cpu"
+) -> dict[str, float]:
     """Seconds a run: from the common start to the last end, over all runs."""
     spawn = multiprocessing.get_context("spawn")
     ready, done = spawn.Barrier(processes, timeout=600), spawn.Queue()
     seeds = list(range(sizes.grid_runs))
     jobs = [
         spawn.Process(
-            target=work, args=(threads, sizes.grid_steps, seeds, ready, done), daemon=True)
+            target=work, args=(threads, device, sizes.grid_steps, seeds, ready, done), daemon=True)
         for _ in range(processes)
     ]  # fmt: skip
     for job in jobs:

@@ -13,20 +13,22 @@ from ..profiles import PRETRAINING, configure
 from ..world import sentences as generated
 
 LENGTH = 32  # tokens a sentence, at most
+BASE = "12x768"  # BERT-base
+VOCABULARY = {BASE: 30_522}  # as wide as its own, though `tiny`'s tokenizer uses a part alone
 
 
-def encoder_folder(name: str, layers: int | None = None) -> str:
-    """What Config.encoder has to be: "2x128" is `tiny`; "4x256" has the width of `mini` and random
-    weights, in `layers` layers if given."""
+def encoder_folder(name: str) -> str:
+    """What Config.encoder has to be for layers x width: "2x128" is `tiny`, all others have BERT's
+    proportions, random weights, and `tiny`'s tokenizer."""
     if name == "2x128":
         return "tiny"
-    shape, layers = PRETRAINING["mini"], layers or 4
-    folder = STUDY / "data" / "cache" / "bench" / f"{layers}x{shape.hidden_size}"
+    folder = STUDY / "data" / "cache" / "bench" / name
     if not (folder / "model.safetensors").exists():
+        layers, width = map(int, name.split("x"))
         settings = BertConfig(
-            vocab_size=shape.vocab_size, hidden_size=shape.hidden_size, num_hidden_layers=layers,
-            num_attention_heads=shape.attention_heads, intermediate_size=4 * shape.hidden_size,
-            max_position_embeddings=shape.max_positions)  # fmt: skip
+            vocab_size=VOCABULARY.get(name, PRETRAINING["tiny"].vocab_size), hidden_size=width,
+            num_hidden_layers=layers, num_attention_heads=width // 64, intermediate_size=4 * width,
+            max_position_embeddings=PRETRAINING["tiny"].max_positions)  # fmt: skip
         AutoTokenizer.from_pretrained(locate("tiny")).save_pretrained(folder)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)

@@ -13,7 +13,7 @@ from tqdm.auto import tqdm
 from ..config import StudyError
 from ..files import STUDY, write_atomically
 from ..run import finite, stamp
-from . import breakdown, cost, evaluation, floor, grid, memory, training
+from . import breakdown, cost, evaluation, floor, gpu, grid, memory, training
 from .sizes import Sizes, sizes_of
 
 log = logging.getLogger(__name__)
@@ -25,7 +25,8 @@ def bench(
 ) -> Path:  # fmt: skip
     """Measures everything (or `parts`) and returns the new file under data/runs/bench.
 
-    On one thread, as the runs of a grid are; bf16 only where the machine multiplies faster in it.
+    On one thread, as the runs of a grid are; bf16 only where the machine multiplies faster in it,
+    "gpu" only where there is one.
     Interrupted, a call with the same numbers goes on behind the last finished part. Raises
     StudyError on an unknown profile or part, numbers out of range, or where a peer is missing.
     """
@@ -50,10 +51,13 @@ def _checked(profile, repeats, seconds, parts) -> Sizes:
         if part not in sizes.parts:
             known = ", ".join(sizes.parts)
             raise StudyError(f"there is no part {part!r} of the benchmark; choose from {known}.")
+    if "gpu" in parts and not torch.cuda.is_available():
+        raise StudyError("part 'gpu' of the benchmark needs a GPU that torch can use; leave it out.")
     library()
+    possible = [part for part in sizes.parts if part != "gpu" or torch.cuda.is_available()]
     return replace(
         sizes, repeats=repeats or sizes.repeats, seconds=seconds or sizes.seconds,
-        parts=tuple(parts) or sizes.parts)  # fmt: skip
+        parts=tuple(parts or possible))  # fmt: skip
 
 
 def _measured(profile: str, sizes: Sizes, bar: bool) -> Path:
@@ -84,7 +88,7 @@ def _measured(profile: str, sizes: Sizes, bar: bool) -> Path:
     path = STUDY / "data" / "runs" / "bench" / f"bench-{profile}-{now}.json"
     record["sizes"]["parts"] = [part for part in sizes_of(profile).parts if part in record]
     record = {"id": path.stem, **record, "seconds": round(record["seconds"], 1)}
-    _write(path, record | {"stamp": stamp("cpu")})
+    _write(path, record | {"stamp": stamp("cuda" if "gpu" in record else "cpu")})
     unfinished.unlink()
     return path
 
@@ -101,6 +105,7 @@ def _work(sizes: Sizes, precisions) -> dict[str, tuple[int, Callable]]:
         "cost": (cost.turns(sizes), lambda bar: cost.measure(sizes, best, bar)),
         "grid": (grid.turns(sizes), lambda bar: grid.measure(sizes, bar)),
         "memory": (1, lambda bar: memory.measure(sizes, bar)),
+        "gpu": (gpu.turns(sizes), lambda bar: gpu.measure(sizes, bar)),
     }  # fmt: skip
     return {part: found[part] for part in sizes.parts}
 

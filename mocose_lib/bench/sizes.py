@@ -23,8 +23,9 @@ class Sizes:
     memory_steps: int = 500
     grid_steps: int = 60  # of each run of the grid
     grid_runs: int = 2  # of each process
+    gpu_runs: int = 64  # processes side by side on one GPU
     parts: tuple[str, ...] = field(
-        default=("training", "breakdown", "evaluation", "cost", "grid", "memory"))  # fmt: skip
+        default=("training", "breakdown", "evaluation", "cost", "grid", "memory", "gpu"))  # fmt: skip
 
     @property
     def rounds(self) -> int:
@@ -36,7 +37,7 @@ SIZES = MappingProxyType({
     "smoke": Sizes(
         1, 0.05, encoders=("2x128",), texts=("full",), sentences=300, queues=(128, 512),
         batches=(16, 64), lengths=(8, 32), depths=(1, 2), memory_steps=10, grid_steps=2,
-        grid_runs=1),
+        grid_runs=1, gpu_runs=2),
     "quick": Sizes(5, 2.0),
     "tiny": Sizes(9, 5.0, memory_steps=10_000, grid_steps=200, grid_runs=3),
 })  # fmt: skip

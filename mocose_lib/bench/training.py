@@ -19,8 +19,8 @@ from .sizes import Sizes
 MOST_STEPS = 2_000  # of sentence-transformers in a turn: all its sentences are laid out before
 
 
-def our_mocose(config: Config, clock: Clock) -> None:
-    encoder = _encoder(config)
+def our_mocose(config: Config, clock: Clock, device: str = "cpu") -> None:
+    encoder = _encoder(config, device)
     train(config, encoder, Watched(training_ids(config, encoder), clock), bar=False)
 
 
@@ -68,9 +68,9 @@ def their_simcse(config: Config, clock: Clock) -> None:
         trainer.train()
 
 
-def _encoder(config: Config):
+def _encoder(config: Config, device: str = "cpu"):
     torch.manual_seed(config.seed)
-    return load_encoder(config, "cpu")
+    return load_encoder(config, device)
 
 
 def cases(sizes: Sizes, precisions: tuple[str, ...]) -> Iterator[tuple[dict, dict]]:
