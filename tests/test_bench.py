@@ -133,6 +133,13 @@ def test_kinds_of_operations(operator, kind):
     assert breakdown.kind_of(operator) == kind
 
 
+def test_a_breakdown_has_every_kind_and_the_rest(small):
+    config = small(steps=1_000, corpus_size=300, batch_size=8, eval_every=1_000)
+    found = breakdown.breakdown(config, 0.1)
+    assert found.keys() == {*breakdown.KINDS, breakdown.ELEMENTWISE, breakdown.REST}
+    assert found["matrix products"] > found["moving average"] > 0
+
+
 # --- ratios ---
 def record(**parts) -> dict:
     return {"id": "bench-x", "peaks": {"float32": 2.0, "bf16": 1.0}, **parts}

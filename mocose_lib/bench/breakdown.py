@@ -1,12 +1,15 @@
 """Where a step's time goes, by torch's own profiler."""
 
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
+from functools import partial
+from multiprocessing import get_context
 
 import torch
 from torch.profiler import ProfilerActivity, profile
 
 from ..config import Config
-from .clock import Clock, Enough
+from .clock import WARM, Clock, Enough
 from .material import config_of
 from .sizes import Sizes
 from .training import our_mocose
@@ -30,27 +33,47 @@ def kind_of(operator: str) -> str:
     return next(fits, ELEMENTWISE)
 
 
+class Watching(Clock):
+    """Has `profiler` watch the steps that count, and not the first ones."""
+
+    def __init__(self, seconds: float, profiler: profile):
+        super().__init__(seconds)
+        self.profiler = profiler
+
+    def tick(self) -> bool:
+        last = super().tick()
+        if len(self.wall) == WARM + 1:
+            self.profiler.start()
+        return last
+
+
 def breakdown(config: Config, seconds: float) -> dict[str, float]:
     """Milliseconds of a MoCoSE step by kind of operation; REST is what no operator took."""
-    clock = Clock(seconds)
-    with profile(activities=[ProfilerActivity.CPU]) as profiler, suppress(Enough):
+    profiler = profile(activities=[ProfilerActivity.CPU])
+    clock = Watching(seconds, profiler)
+    with suppress(Enough):
         our_mocose(config, clock)
-    steps = len(clock.wall) - 1
+    profiler.stop()
+    timed = clock.result()
     found = dict.fromkeys((*KINDS, ELEMENTWISE), 0.0)
     for event in profiler.key_averages():
         if event.key.startswith(("aten::", "Optimizer")):
-            found[kind_of(event.key)] += event.self_cpu_time_total / 1e3 / steps
-    whole = 1e3 * (clock.wall[-1] - clock.wall[0]) / steps
-    return found | {REST: max(0.0, whole - sum(found.values()))}
+            found[kind_of(event.key)] += event.self_cpu_time_total / 1e3 / timed["steps"]
+    return found | {REST: max(0.0, 1e3 * timed["seconds"] - sum(found.values()))}
 
 
 def measure(sizes: Sizes, precisions: tuple[str, ...], bar) -> list[dict]:
-    """A row for every encoder, precision and kind."""
-    rows = []
+    """A row for every encoder, precision and kind.
+
+    Each is measured in a new process: what another has left of memory slows all but the products.
+    """
+    rows, alone = [], partial(
+        ProcessPoolExecutor, 1, get_context("spawn"), torch.set_num_threads, (1,))  # fmt: skip
     for label in sizes.encoders:
         for precision in precisions:
-            torch.manual_seed(0)
-            found = breakdown(config_of(label, "full", precision, sizes.sentences), sizes.seconds)
+            config = config_of(label, "full", precision, sizes.sentences)
+            with alone() as process:
+                found = process.submit(breakdown, config, sizes.seconds).result()
             rows += [{"encoder": label, "precision": precision, "kind": kind, "milliseconds": value}
                      for kind, value in found.items()]  # fmt: skip
             bar.update()
