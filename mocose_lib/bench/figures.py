@@ -23,7 +23,8 @@ def ratios(table: pd.DataFrame) -> Figure:
     ax.axvline(1, color="black", lw=0.8)
     ax.set_yticks(rows, names, fontsize=8)
     ax.set(xlabel="speed of the first / of the second", xscale="log", ylim=(-0.8, len(table) - 0.2))
-    ticks = [t for t in (0.1, 0.2, 0.5, 1, 2, 4, 8, 16) if t <= 1.5 * table["high"].max()]
+    low, high = table["low"].min() / 1.5, table["high"].max() * 1.5
+    ticks = [t for t in (0.05, 0.1, 0.2, 0.5, 1, 2, 4, 8, 16) if low <= t <= high]
     ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
     ax.minorticks_off()
     figure.legend(loc="outside upper center", ncols=2, frameon=False)
