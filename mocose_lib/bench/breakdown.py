@@ -2,13 +2,13 @@
 
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
-from functools import partial
+from itertools import product
 from multiprocessing import get_context
 
-import torch
 from torch.profiler import ProfilerActivity, profile
 
 from ..config import Config
+from ..run import _start_worker
 from .clock import WARM, Clock, Enough
 from .material import config_of
 from .sizes import Sizes
@@ -67,13 +67,11 @@ def measure(sizes: Sizes, precisions: tuple[str, ...], bar) -> list[dict]:
 
     Each is measured in a new process: what another has left of memory slows all but the products.
     """
-    rows, alone = [], partial(
-        ProcessPoolExecutor, 1, get_context("spawn"), torch.set_num_threads, (1,))  # fmt: skip
-    for label in sizes.encoders:
-        for precision in precisions:
+    rows, spawn = [], get_context("spawn")
+    with ProcessPoolExecutor(1, spawn, _start_worker, max_tasks_per_child=1) as alone:
+        for label, precision in product(sizes.encoders, precisions):
             config = config_of(label, "full", precision, sizes.sentences)
-            with alone() as process:
-                found = process.submit(breakdown, config, sizes.seconds).result()
+            found = alone.submit(breakdown, config, sizes.seconds).result()
             rows += [{"encoder": label, "precision": precision, "kind": kind, "milliseconds": value}
                      for kind, value in found.items()]  # fmt: skip
             bar.update()

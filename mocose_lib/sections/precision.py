@@ -8,12 +8,11 @@ from ..grids import Grid, Point, level
 from . import room
 
 FLOAT, HALF = {"precision": "float32"}, {"precision": "bf16"}
-FROM = {"encoder": "tiny-mlm", "pooling": "mean"}  # where training has most to do
 SYSTEMS = {
     "SimCSE": Point("", {"method": "simcse"}),
     "MoCoSE": Point("", {}),
-    "SimCSE, tiny-mlm": room.simcse("", **FROM),
-    "MoCoSE, tiny-mlm": room.mocose("", **FROM),
+    "SimCSE, tiny-mlm": room.simcse("", **room.FROM),  # where training has most to do
+    "MoCoSE, tiny-mlm": room.mocose("", **room.FROM),
 }  # fmt: skip
 
 GRIDS = {

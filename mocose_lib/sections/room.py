@@ -9,6 +9,7 @@ from .encoders import GAINS, OTHER_TEXT, TEXTS, UNTRAINED, gains
 
 BREAKS = 5.0  # points
 WHITENED = "whitened mean (Wikipedia)"
+FROM = {"encoder": "tiny-mlm", "pooling": "mean"}
 LONGER = {"steps": 2, "eval_every": 2}
 CROPPED = {"crop": 0.6, "augmented_views": "both"}
 FAST = {"lr": 2e-3, "head_lr": 2e-3, "warmup_steps": 20}
@@ -43,7 +44,7 @@ GRIDS = {
             simcse("SimCSE, whitened", whitened_on=TEXTS),
             mocose("MoCoSE, whitened", whitened_on=TEXTS),
         ),
-        common={"encoder": "tiny-mlm", "pooling": "mean"}, notebook="02_encoders",
+        common=FROM, notebook="02_encoders",
         claims=(
             *gains("room", "MoCoSE"),
             *gains("room", "SimCSE"),

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..grids import Grid, Point
 from .encoders import GAINS, GAINS_MINI, OTHER_TEXT, UNTRAINED, WHITENED, beyond_whitening, gains
-from .room import LONGER, mocose, simcse
+from .room import FROM, LONGER, mocose, simcse
 
 SEED = 100
 RATES = (3e-5, 1e-4, 3e-4, 1e-3)
@@ -99,8 +99,7 @@ GRIDS = {
             simcse("SimCSE, crop 0.8", crop=0.8),
             twice(simcse("SimCSE, twice the steps")),
         ),
-        common={"encoder": "tiny-mlm", "pooling": "mean"}, notebook="02_encoders",
-        own_seeds=(SEED,),
+        common=FROM, notebook="02_encoders", own_seeds=(SEED,),
     ),
     "searched": Grid(
         question="Does what the search found hold with other seeds?",
@@ -110,7 +109,7 @@ GRIDS = {
             replace(short("MoCoSE", crop=0.5), tier=1),  # the best on dev with the paper's heads
             replace(short("MoCoSE, twice the rate", crop=0.5, **FASTER), tier=1),
         ),
-        common={"encoder": "tiny-mlm", "pooling": "mean"}, notebook="02_encoders", seeds=10,
+        common=FROM, notebook="02_encoders", seeds=10,
         claims=(*gains("searched", "MoCoSE"), beyond_whitening("searched", "MoCoSE")),
     ),
     "search_mini": Grid(
