@@ -10,10 +10,10 @@ each wants a GPU, a section's runs of one seed, one after the other.
 
 from pathlib import Path
 
-from mocose_lib.config import choose
-from mocose_lib.sections import GRIDS
-from mocose_lib.profiles import PROFILES
-from mocose_lib.run import is_done
+from mocose_study.config import choose
+from mocose_study.sections import GRIDS
+from mocose_study.config.profiles import PROFILES
+from mocose_study.runs.run import is_done
 
 PROFILE = config.get("profile", "quick")
 choose(PROFILES, PROFILE, "profile")

@@ -1,4 +1,11 @@
-"""The MoCoSE study: the method in the foreground, well-kept libraries for the rest.
+"""MoCoSE, momentum contrastive sentence embeddings: the method and its measures.
 
-Read `config` (every number), `sections` (what every section runs, and its claims) and `train` (the loop) first.
+Cao et al., Exploring the Impact of Negative Samples of Contrastive Learning, ACL Findings 2022.
 """
+
+from .encoder import Encoder
+from .evaluation import evaluate
+from .settings import InputError, Settings
+from .train import train
+
+__all__ = ["Encoder", "InputError", "Settings", "evaluate", "train"]

@@ -1,34 +1,39 @@
-"""Augmentations of the word embeddings (MoCoSE section 5.3, eq. 1; cut-offs after ConSERT).
+"""Augmentations of the word embeddings (MoCoSE section 5.3; cut-offs after ConSERT).
 
-Pure functions: nothing is changed in place, randomness comes from the generator passed in.
+Pure functions: nothing is changed in place, and all randomness comes from the generator passed in.
+FGSM, which needs a gradient, stands in `fgsm.py`.
 """
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-
-def _uniform(shape, generator: torch.Generator, device) -> Tensor:
-    return torch.rand(shape, generator=generator, device=generator.device).to(device)
-
-
-def fgsm(
-    embeddings: Float[Tensor, "batch length dim"],
-    gradient: Float[Tensor, "batch length dim"] | None,
-    epsilon: float,
-) -> Float[Tensor, "batch length dim"]:
-    """x + epsilon sign(gradient of the loss at x) (MoCoSE eq. 1); x where there is none yet."""
-    if gradient is None or epsilon == 0:
-        return embeddings
-    return embeddings + epsilon * gradient.sign()
+from .model import Branch, View
+from .settings import Settings
 
 
-def fit(gradient: Float[Tensor, "a l dim"], shape: torch.Size) -> Float[Tensor, "batch length dim"]:
-    """Another batch's gradient cut, or filled with zeros, to `shape` (for the stale variant)."""
-    fitted = gradient.new_zeros(shape)
-    rows, length = min(shape[0], gradient.shape[0]), min(shape[1], gradient.shape[1])
-    fitted[:rows, :length] = gradient[:rows, :length]
-    return fitted
+def make_view(
+    branch: Branch,
+    ids: Int[Tensor, "batch length"],
+    mask: Bool[Tensor, "batch length"],
+    settings: Settings,
+    generator: torch.Generator,
+) -> View:
+    """Word embeddings of the branch's encoder under cut-offs and position shuffle."""
+    return View(*distorted(branch.encoder.words(ids), mask, settings, generator))
+
+
+def distorted(
+    words: Float[Tensor, "batch length width"],
+    mask: Bool[Tensor, "batch length"],
+    settings: Settings,
+    generator: torch.Generator,
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """(words, mask, positions) after cut-offs and shuffle; positions is None without shuffle."""
+    words = token_cutoff(words, mask, settings.token_cutoff, generator)
+    words = feature_cutoff(words, settings.feature_cutoff, generator)
+    shuffled = shuffled_positions(mask, generator) if settings.position_shuffle else None
+    return words, mask, shuffled
 
 
 def shuffled_positions(
@@ -66,3 +71,7 @@ def feature_cutoff(
     order = _uniform((batch, dim), generator, embeddings.device)
     cut = order.argsort(1).argsort(1) < max(1, int(rate * dim))  # (batch, dim)
     return embeddings.masked_fill(cut[:, None], 0.0)
+
+
+def _uniform(shape, generator: torch.Generator, device) -> Tensor:
+    return torch.rand(shape, generator=generator, device=generator.device).to(device)

@@ -2,39 +2,39 @@
 
 import numpy as np
 
-from .config import Config, StudyError
+from .settings import InputError, Settings
 
 
-def batches(lengths, config: Config, start: int = 0):
+def batches(lengths, settings: Settings, start: int = 0):
     """Endless row numbers (batch_size,) from batch number `start` on.
 
     Every epoch is a new random order, a function of (seed, epoch) alone: runs that differ in
     other fields see the same data, and a resumed run goes on where it stopped. With
     `batch_lengths` "equal" a batch has sentences of one token length, incomplete ones are left
     out; with "one" the whole run has: those that fill `max_length` or were cut there. Raises
-    StudyError when no length has enough sentences for a batch.
+    InputError when no length has enough sentences for a batch.
     """
     lengths = np.asarray(lengths)
     epoch = number = 0
     while True:
-        rng = np.random.default_rng([config.seed, epoch])
+        rng = np.random.default_rng([settings.seed, epoch])
         order = rng.permutation(len(lengths))
-        if config.batch_lengths == "one":
-            order = order[lengths[order] == config.max_length]
-        if config.batch_lengths == "equal":
+        if settings.batch_lengths == "one":
+            order = order[lengths[order] == settings.max_length]
+        if settings.batch_lengths == "equal":
             order = order[np.argsort(lengths[order], kind="stable")]
             groups = np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1)
         else:
             groups = [order]
-        size = config.batch_size
+        size = settings.batch_size
         full = [g[i : i + size] for g in groups for i in range(0, len(g) - size + 1, size)]
         if not full:
-            raise StudyError(
+            raise InputError(
                 f"no {size} sentences of the corpus have the length that batch_lengths = "
-                f"{config.batch_lengths!r} asks for; use more sentences (corpus_size), a smaller "
+                f"{settings.batch_lengths!r} asks for; use more sentences (corpus_size), a smaller "
                 "batch_size or max_length, or batch_lengths = 'mixed'."
             )
-        if config.batch_lengths == "equal":  # they stand sorted by length
+        if settings.batch_lengths == "equal":  # they stand sorted by length
             full = [full[i] for i in rng.permutation(len(full))]
         for rows in full:
             if number >= start:

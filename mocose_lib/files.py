@@ -1,16 +1,24 @@
-"""Files that exist whole or not at all."""
+"""Files that exist whole or not at all, and checkpoints that are data, not code."""
 
 import glob
+import hashlib
+import io
 import os
 from collections.abc import Callable
 from pathlib import Path
+
+import torch
+
+from .settings import InputError
+
+DIGEST = 32  # bytes of a sha256
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> Path:
     """Calls `write(temporary_path)`, then renames it to `path` in one step.
 
-    A kill at any moment leaves either the old file or the new one, never a part of it; what it
-    leaves of the temporary file goes with the next write, or with `sweep`.
+    A kill at any moment leaves either the old file or the new one, never a part of it. The next
+    write, or `sweep`, removes what a killed process left of the temporary file.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     sweep(path)
@@ -43,14 +51,28 @@ def _alive(process: int) -> bool:
     return True
 
 
-def study_folder() -> Path:
-    """Where `data/`, `notebooks/` and `figures/` live.
+def save_state(path: Path, state: dict) -> None:
+    """Writes tensors and plain values atomically, behind the sha256 of what follows it."""
+    buffer = io.BytesIO()
+    torch.save(state, buffer)
+    content = buffer.getbuffer()
+    digest = hashlib.sha256(content).digest()
 
-    MOCOSE_STUDY if set; else the checkout this package is installed from; else the current folder.
+    def write(temporary: Path) -> None:
+        with open(temporary, "wb") as file:
+            file.write(digest)
+            file.write(content)
+
+    write_atomically(path, write)
+
+
+def load_state(path: Path, device: str | torch.device = "cpu") -> dict:
+    """What `save_state` wrote. Nothing in the file is executed.
+
+    Raises InputError when the file is damaged or holds anything but tensors and plain values.
     """
-    checkout = Path(__file__).resolve().parents[1]
-    default = checkout if (checkout / "notebooks").is_dir() else Path.cwd()
-    return Path(os.environ.get("MOCOSE_STUDY", default))
-
-
-STUDY = study_folder()
+    content = path.read_bytes()
+    digest, content = content[:DIGEST], content[DIGEST:]
+    if hashlib.sha256(content).digest() != digest:
+        raise InputError(f"{path.name} is damaged: its content does not match its digest.")
+    return torch.load(io.BytesIO(content), map_location=device, weights_only=True)

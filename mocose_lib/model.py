@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from .config import Config
-from .encoder import Encoder, pass_through
+from .encoder import Encoder, make_identity
+from .settings import Settings
 
 
 @dataclass
@@ -53,20 +53,31 @@ def predictor(layers: int, dim: int, style: str, dropout: float) -> nn.Sequentia
 class Branch(nn.Module):
     """encoder -> pooler -> projection -> predictor; the target's predictor is the identity."""
 
-    def __init__(self, encoder: Encoder, config: Config):
+    def __init__(self, encoder: Encoder, settings: Settings):
         super().__init__()
-        width, dim = encoder.width, config.predictor_dim or encoder.width
+        width, dim = encoder.width, settings.predictor_dim or encoder.width
         self.encoder = encoder
-        self.activation = nn.Tanh() if config.pooler_activation == "tanh" else nn.Identity()
+        self.activation = nn.Tanh() if settings.pooler_activation == "tanh" else nn.Identity()
         self.projection = _seeded(
-            config, projection, config.projection_layers, width, dim, config.heads,
-            config.head_dropout)  # fmt: skip
-        self.predictor = _seeded(
-            config, predictor, config.predictor_layers, dim, config.heads, config.head_dropout
+            settings,
+            projection,
+            settings.projection_layers,
+            width,
+            dim,
+            settings.heads,
+            settings.head_dropout,
         )
-        if config.head_init == "identity":
+        self.predictor = _seeded(
+            settings,
+            predictor,
+            settings.predictor_layers,
+            dim,
+            settings.heads,
+            settings.head_dropout,
+        )
+        if settings.head_init == "identity":
             for part in (*self.projection, *self.predictor):
-                pass_through(part)
+                make_identity(part)
 
     @property
     def dim(self) -> int:
@@ -79,19 +90,23 @@ class Branch(nn.Module):
         return self.predictor(self.projection(self.activation(self.encoder.pooler(pooled))))
 
 
-def _seeded(config: Config, build, *arguments) -> nn.Module:
+def _seeded(settings: Settings, build, *arguments) -> nn.Module:
     """Builds a head from its own seed, so that adding one head does not change another."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(config.seed)
+        torch.manual_seed(settings.seed)
         return build(*arguments)
 
 
-def target_of(online: Branch, config: Config) -> Branch:
-    """A copy of `online` without predictor and gradients: MoCoSE's target branch."""
+def target_of(online: Branch, settings: Settings) -> Branch:
+    """A copy of `online` without predictor and gradients: MoCoSE's target branch.
+
+    It shares the online embedding layer where `shared_embeddings` says so. Its projection takes
+    gradients where `target_projection_trained` says so.
+    """
     target = copy.deepcopy(online).requires_grad_(False)
     target.predictor = nn.Sequential()
-    if config.shared_embeddings:
+    if settings.shared_embeddings:
         target.encoder.model.embeddings = online.encoder.model.embeddings
-    if config.target_projection_trained:
+    if settings.target_projection_trained:
         target.projection.requires_grad_(True)
     return target

@@ -44,10 +44,13 @@ from transformers import (
     RobertaModel,
 )
 
-from mocose_lib import data, probe, run, sts, tasks, world
-from mocose_lib.config import Config
+from mocose_study.data import corpora as data, tasks, world
+from mocose_study.systems import probe
+from mocose_study.runs import run
+from mocose_lib.evaluation import sts
+from mocose_study.config import Config
 from mocose_lib.encoder import Encoder
-from mocose_lib.masking import SPECIAL
+from mocose_study.pretraining.masking import SPECIAL
 
 for name in modules_with("import STUDY"):  # now, and not while `study` points elsewhere
     import_module(name)

@@ -12,10 +12,21 @@ from transformers import BertConfig
 
 from mocose_lib import encoder as encoders
 from mocose_lib import learner
-from mocose_lib.bench import breakdown, clock, cost, floor, gpu, plain, run, sizes, tables, training
-from mocose_lib.config import StudyError, vary
-from mocose_lib.data import load_corpus
-from mocose_lib.methods.base import column, load_encoder, training_ids
+from mocose_study.bench import (
+    breakdown,
+    clock,
+    cost,
+    floor,
+    gpu,
+    plain,
+    run,
+    sizes,
+    tables,
+    training,
+)
+from mocose_study.config import InputError, vary
+from mocose_study.data.corpora import load_corpus
+from mocose_study.systems.base import column, load_encoder, training_ids
 from mocose_lib.train import train
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -225,7 +236,7 @@ def test_what_is_measured_on_a_gpu(study, monkeypatch):
 def test_without_a_gpu_its_part_is_left_out_or_refused(parts, monkeypatch):
     monkeypatch.setattr(run.torch.cuda, "is_available", lambda: False)
     assert "gpu" not in run._checked("smoke", None, None, ()).parts
-    with pytest.raises(StudyError, match="needs a GPU"):
+    with pytest.raises(InputError, match="needs a GPU"):
         run.bench("smoke", parts=("gpu",), bar=False)
 
 
@@ -306,20 +317,20 @@ def test_what_the_newest_left_out_is_taken_from_older_ones(parts, monkeypatch):
      (dict(seconds=-1.0), "seconds = -1.0"), (dict(parts=("trainin",)), "no part 'trainin'")],
 )  # fmt: skip
 def test_bad_input_in_one_sentence(study, arguments, told):
-    with pytest.raises(StudyError, match=told):
+    with pytest.raises(InputError, match=told):
         run.bench(**arguments)
 
 
 def test_no_benchmark_and_a_damaged_one_are_said(study, monkeypatch):
     monkeypatch.setattr(tables, "STUDY", study)
-    with pytest.raises(StudyError, match="no benchmark yet"):
+    with pytest.raises(InputError, match="no benchmark yet"):
         tables.newest()
     folder = study / "data" / "runs" / "bench"
     folder.mkdir(parents=True)
     (folder / "bench-quick-20260101T000000Z.json").write_text("{")
-    with pytest.raises(StudyError, match="damaged"):
+    with pytest.raises(InputError, match="damaged"):
         tables.newest()
-    with pytest.raises(StudyError, match="no part 'memory'"):
+    with pytest.raises(InputError, match="no part 'memory'"):
         tables.rows(record(), "memory")
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mocose_lib import best_seeds
+from mocose_study.claims import best_seeds
 
 SEEDS = [70.0, 71.0, 73.0, 76.0]
 

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mocose_lib.claims import Claim, verdict, verdicts
-from mocose_lib.config import StudyError
-from mocose_lib.rules import Above, Below, Best, Better, Equivalent, Trend
+from mocose_study.claims.verdicts import Claim, verdict, verdicts
+from mocose_study.config import InputError
+from mocose_study.claims.rules import Above, Below, Best, Better, Equivalent, Trend
 
 SEED_EFFECT = [0.0, 3.0, -2.0, 5.0, -4.0]  # what a lucky or unlucky seed does to every point
 NOISE = [0.1, -0.1, 0.2, -0.2, 0.0]  # t interval of the mean: +- 2.776 x 0.158 / sqrt(5) = 0.196
@@ -153,7 +153,7 @@ def test_best_with_a_margin():
 
 def test_best_ignores_itself_and_needs_a_rival():
     assert Best(at(0.85), GRID).rivals == [at(0.5), at(0.99)]
-    with pytest.raises(StudyError, match=r"no rival of ema_decay=0\.85"):
+    with pytest.raises(InputError, match=r"no rival of ema_decay=0\.85"):
         Best(at(0.85), [at(0.85)])
 
 
@@ -190,12 +190,12 @@ def test_trend():
     "arguments", [("ema_decay", GRID[:2], 1), ("queue_size", GRID, 1), ("ema_decay", GRID, 2)]
 )
 def test_trend_refuses(arguments):
-    with pytest.raises(StudyError, match="Trend needs"):
+    with pytest.raises(InputError, match="Trend needs"):
         Trend(*arguments)
 
 
 def test_equivalent_refuses_a_margin_of_nothing():
-    with pytest.raises(StudyError, match="above 0, got 0"):
+    with pytest.raises(InputError, match="above 0, got 0"):
         Equivalent(at(0.85), at(0.99), 0)
 
 
@@ -250,15 +250,15 @@ def test_undefined_scores_are_not_left_out():
 
 def test_an_unknown_field_or_metric_names_the_nearest_column():
     runs = frame({0.85: LEVEL_70})
-    with pytest.raises(StudyError, match="no column 'ema_decy'; the nearest is 'ema_decay'"):
+    with pytest.raises(InputError, match="no column 'ema_decy'; the nearest is 'ema_decay'"):
         verdict(claim(Below({"ema_decy": 0.85}, 1)), runs)
-    with pytest.raises(StudyError, match="no column 'sts_average'; the nearest is 'sts_avg'"):
+    with pytest.raises(InputError, match="no column 'sts_average'; the nearest is 'sts_avg'"):
         verdict(claim(Below(at(0.85), 1)), runs, metric="sts_average")
 
 
 def test_a_point_that_fits_several_runs_of_a_seed_is_refused():
     runs = pd.concat([frame({0.85: LEVEL_70}, queue_size=size) for size in (512, 1024)])
-    with pytest.raises(StudyError, match="fits 2 runs of seed 0, which differ in queue_size"):
+    with pytest.raises(InputError, match="fits 2 runs of seed 0, which differ in queue_size"):
         verdict(claim(Below(at(0.85), 1)), runs)
     narrow = {"ema_decay": 0.85, "queue_size": 1024}
     assert verdict(claim(Above(narrow, 1)), runs).verdict == "supported"
@@ -342,7 +342,7 @@ def test_the_table_of_a_section():
     columns = "id source text rule metric verdict reason effect low high n level p p_holm"
     assert list(table.columns) == columns.split()
     assert list(table["id"]) == ["a", "b"] and set(table["rule"]) == {"Better"}
-    with pytest.raises(StudyError, match="several claims have the id a"):
+    with pytest.raises(InputError, match="several claims have the id a"):
         verdicts([claims[0], claims[0]], runs)
 
 

@@ -6,8 +6,10 @@ import sys
 
 import pytest
 
-from mocose_lib import cli, run, sources, tasks
-from mocose_lib.config import StudyError
+from mocose_study import cli
+from mocose_study.runs import run
+from mocose_study.data import sources, tasks
+from mocose_study.config import InputError
 
 
 @pytest.fixture
@@ -70,7 +72,7 @@ def test_an_unknown_option_is_refused_with_a_hint(mocose):
 def test_a_damaged_sts_file(mocose, tmp_path, content, told):
     (tmp_path / "sts").mkdir()
     (tmp_path / "sts" / "STS12.tsv").write_text(content)
-    with pytest.raises(StudyError, match=re.escape(told)):
+    with pytest.raises(InputError, match=re.escape(told)):
         tasks.read_pairs(tmp_path / "sts" / "STS12.tsv")
 
 
@@ -78,7 +80,7 @@ def test_a_changed_data_file_is_found_by_its_checksum(monkeypatch, tmp_path):
     (tmp_path / "corpus").mkdir()
     (tmp_path / "corpus" / "text.txt").write_text("One.\n")
     (tmp_path / "SHA256SUMS").write_text(f"{'0' * 64}  corpus/text.txt\n")
-    with pytest.raises(StudyError, match="damaged: its checksum"):
+    with pytest.raises(InputError, match="damaged: its checksum"):
         sources.checked(tmp_path, "corpus/text.txt")
 
 

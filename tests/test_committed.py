@@ -3,8 +3,8 @@
 import nbformat
 import pytest
 
-from mocose_lib import committed
-from mocose_lib.config import StudyError
+from DELETED import committed
+from mocose_study.config import InputError
 
 
 @pytest.fixture
@@ -35,12 +35,12 @@ def test_outputs_are_replaced_without_noise(write):
 def test_a_failing_cell_is_named_and_changes_nothing(write):
     path = write("raise ValueError('no such thing')")
     before = path.read_bytes()
-    with pytest.raises(StudyError, match=r"00_new\.ipynb failed: ValueError: no such thing"):
+    with pytest.raises(InputError, match=r"00_new\.ipynb failed: ValueError: no such thing"):
         committed.refresh(path)
     assert path.read_bytes() == before
 
 
 def test_an_unknown_name_is_refused(write):
     write("1")
-    with pytest.raises(StudyError, match="no notebook '07'"):
+    with pytest.raises(InputError, match="no notebook '07'"):
         committed.notebooks(("07",))

@@ -10,10 +10,10 @@ import tyro
 from safetensors.torch import load_file
 from transformers import AutoTokenizer, BertForPreTraining
 
-from mocose_lib.card import command, recommended, scores
-from mocose_lib.config import Config, vary
-from mocose_lib.files import STUDY
-from mocose_lib.profiles import PRETRAINING, configure
+from mocose_study.results.card import command, recommended, scores
+from mocose_study.config import Config, vary
+from mocose_study.data.files import STUDY
+from mocose_study.config.profiles import PRETRAINING, configure
 
 FOLDER = STUDY / "data" / "encoders"
 NAMES = sorted(path.name for path in FOLDER.iterdir())

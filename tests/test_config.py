@@ -6,9 +6,9 @@ from typing import Literal, get_args, get_origin
 
 import pytest
 
-from mocose_lib import config as config_module
-from mocose_lib.config import FIELDS, Config, StudyError, vary
-from mocose_lib.profiles import AS_DESCRIBED, AS_PUBLISHED, PRESETS, PROFILES, configure
+from mocose_study.config import config as config_module
+from mocose_study.config import FIELDS, Config, InputError, vary
+from mocose_study.config.profiles import AS_DESCRIBED, AS_PUBLISHED, PRESETS, PROFILES, configure
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -62,7 +62,7 @@ def variations(name):
         for other in others(FIELDS[name].type, getattr(base, name)):
             try:
                 yield base, vary(base, **{name: other})
-            except StudyError:
+            except InputError:
                 continue
 
 
@@ -128,7 +128,7 @@ IMPOSSIBLE = {
 
 @pytest.mark.parametrize("named", IMPOSSIBLE)
 def test_an_impossible_value_gives_one_sentence_that_names_it(named):
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(InputError) as caught:
         Config(**IMPOSSIBLE[named])
     text = str(caught.value)
     assert named in text
@@ -141,18 +141,18 @@ def test_an_impossible_value_gives_one_sentence_that_names_it(named):
     ids=["configure", "vary", "from_dict"],
 )
 def test_a_wrong_field_name_gets_the_nearest_one(make):
-    with pytest.raises(StudyError, match="'ema_decay'"):
+    with pytest.raises(InputError, match="'ema_decay'"):
         make({"ema_decai": 0.9})
 
 
 def test_a_slice_that_is_no_list_is_refused_from_json_too():
-    with pytest.raises(StudyError, match="negatives_slice = 5"):
+    with pytest.raises(InputError, match="negatives_slice = 5"):
         Config.from_dict({"negatives_slice": 5})
 
 
 @pytest.mark.parametrize("arguments", [("huge",), ("quick", "as_rumoured")])
 def test_an_unknown_profile_or_preset_lists_those_there_are(arguments):
-    with pytest.raises(StudyError, match="choose one of"):
+    with pytest.raises(InputError, match="choose one of"):
         configure(*arguments)
 
 

@@ -11,8 +11,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM
 
 import mocose_lib
-from mocose_lib import contextual, language_models
-from mocose_lib.word_edits import WORD, replaced
+from mocose_study.rewriting import contextual, language_models
+from mocose_study.rewriting.word_edits import WORD, replaced
 
 SHIPPED = Path(mocose_lib.__file__).parents[1] / "data" / "encoders" / "tiny"
 

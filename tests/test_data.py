@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from pandas.testing import assert_frame_equal
 
-from mocose_lib import data, sources, tasks, world
+from mocose_study.data import corpora as data, sources, tasks, world
 from mocose_lib.batches import batches
-from mocose_lib.config import Config, StudyError
-from mocose_lib.methods.base import load_encoder, training_ids
+from mocose_study.config import Config, InputError
+from mocose_study.systems.base import load_encoder, training_ids
 
 LINES = ["One duck swam.", "Two ducks sang.", "", "A hen slept.", "  The cock crowed.  ", "", "Rain fell."]
 
@@ -81,34 +81,34 @@ def test_the_cache_follows_the_content(study):
 
 
 def test_too_few_sentences_is_one_sentence(folder):
-    with pytest.raises(StudyError, match="has 5 sentences; corpus_size = 6"):
+    with pytest.raises(InputError, match="has 5 sentences; corpus_size = 6"):
         data.load_corpus("farm", 6)
 
 
 def test_an_unknown_corpus_and_one_without_a_folder(study, monkeypatch):
     monkeypatch.delenv("MOCOSE_DATA", raising=False)
-    with pytest.raises(StudyError, match="choose one of"):
+    with pytest.raises(InputError, match="choose one of"):
         data.load_corpus("nowhere", 5)
-    with pytest.raises(StudyError, match="MOCOSE_DATA"):
+    with pytest.raises(InputError, match="MOCOSE_DATA"):
         data.load_corpus("wiki900k", 5)
 
 
 def test_the_hub_that_cannot_be_reached_is_one_sentence(study, monkeypatch):
     monkeypatch.delenv("MOCOSE_DATA", raising=False)
-    with pytest.raises(StudyError, match="hub"):
+    with pytest.raises(InputError, match="hub"):
         data.load_corpus("wiki1m", 5)
 
 
 def test_sts_without_folder_and_hub_is_one_sentence(study, monkeypatch):
     monkeypatch.delenv("MOCOSE_DATA", raising=False)
     monkeypatch.setattr(tasks.datasets, "load_dataset", lambda *a, **k: (_ for _ in ()).throw(ConnectionError()))
-    with pytest.raises(StudyError, match="give a local folder"):
+    with pytest.raises(InputError, match="give a local folder"):
         tasks.sts_pairs("STS12")
 
 
 def test_a_data_folder_that_does_not_exist(monkeypatch):
     monkeypatch.setenv("MOCOSE_DATA", "/nowhere/at/all")
-    with pytest.raises(StudyError, match="does not exist"):
+    with pytest.raises(InputError, match="does not exist"):
         sources.folder()
 
 
@@ -118,24 +118,24 @@ def test_checksums_are_held_against_the_files(folder):
     path = folder / "corpus" / "part_0.txt.xz"
     path.write_bytes(path.read_bytes() + b"x")
     sources.sha256.cache_clear()
-    with pytest.raises(StudyError, match="damaged"):
+    with pytest.raises(InputError, match="damaged"):
         data.load_corpus("farm", 5)
 
 
 def test_missing_damaged_and_wrong_files_are_one_sentence_each(folder):
-    with pytest.raises(StudyError, match="missing"):
+    with pytest.raises(InputError, match="missing"):
         tasks.sts_pairs("STS13")
     (folder / "sts" / "STS13.tsv").write_text("score\tsentence1\n3\tA hen.\n")
-    with pytest.raises(StudyError, match="columns"):
+    with pytest.raises(InputError, match="columns"):
         tasks.sts_pairs("STS13")
     (folder / "sts" / "STS14.tsv").write_text("subset\tscore\tsentence1\tsentence2\nfarm\t5.5\tA hen.\tA cock.\n")
-    with pytest.raises(StudyError, match="0 to 5"):
+    with pytest.raises(InputError, match="0 to 5"):
         tasks.sts_pairs("STS14")
     (folder / "sts" / "STS15.tsv").write_bytes(b"subset\tscore\n\xff\xfe\x00")
-    with pytest.raises(StudyError, match="STS15"):
+    with pytest.raises(InputError, match="STS15"):
         tasks.sts_pairs("STS15")
     (folder / "sts" / "STS16.tsv").write_text("")
-    with pytest.raises(StudyError, match="STS16"):
+    with pytest.raises(InputError, match="STS16"):
         tasks.sts_pairs("STS16")
 
 
@@ -143,7 +143,7 @@ def test_missing_damaged_and_wrong_files_are_one_sentence_each(folder):
 def test_a_cut_off_corpus_file_is_one_sentence(folder, cut):
     path = folder / "corpus" / "part_1.txt.xz"
     path.write_bytes(path.read_bytes()[:cut])
-    with pytest.raises(StudyError, match="part_1"):
+    with pytest.raises(InputError, match="part_1"):
         data.load_corpus("farm", 5)
 
 
@@ -176,7 +176,7 @@ def test_token_ids_are_the_tokenizers_own_and_are_made_once(encoder, study):
 
 def test_more_tokens_than_the_encoder_reads_is_one_sentence(small):
     config = small(max_length=76)
-    with pytest.raises(StudyError, match="reads only 75"):
+    with pytest.raises(InputError, match="reads only 75"):
         training_ids(config, load_encoder(config, "cpu"))
 
 
@@ -212,7 +212,7 @@ def test_batches_of_one_length_have_the_sentences_that_fill_it():
     rows = [row for batch in take(full, **config) for row in batch]
     assert full >= 1 and {LENGTHS[row] for row in rows} == {9}
     assert len(rows) == len(set(rows))
-    with pytest.raises(StudyError, match="'one' asks for"):
+    with pytest.raises(InputError, match="'one' asks for"):
         take(1, batch_lengths="one", max_length=30)
 
 
@@ -233,5 +233,5 @@ def test_every_epoch_has_its_own_order():
 
 
 def test_no_length_with_enough_sentences_is_one_sentence():
-    with pytest.raises(StudyError, match="mixed"):
+    with pytest.raises(InputError, match="mixed"):
         take(1, lengths=np.arange(100), batch_lengths="equal")

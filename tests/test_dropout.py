@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from mocose_lib.dropout import PackedDropout, replace_dropout
+from mocose_study.fast.dropout import PackedDropout, replace_dropout
 
 N = 1 << 20
 

@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import nn
 
-from mocose_lib.config import Config
+from mocose_study.config import Config
 from mocose_lib.ema import decay_at, update_ema
-from mocose_lib.profiles import AS_DESCRIBED, AS_PUBLISHED
+from mocose_study.config.profiles import AS_DESCRIBED, AS_PUBLISHED
 
 
 def pair(seed=0):

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from mocose_lib import sts, world
-from mocose_lib.config import StudyError
+from mocose_lib.evaluation import sts
+from mocose_study.data import world
+from mocose_study.config import InputError
 from mocose_lib.encoder import Encoder, locate
 
 POOLINGS = ("cls", "cls_pooler", "mean", "first_last")
@@ -105,7 +106,7 @@ def test_layers_keeps_the_first_n(folder, layers):
 
 
 def test_more_layers_than_there_are_is_one_sentence(tiny):
-    with pytest.raises(StudyError, match="has only 2"):
+    with pytest.raises(InputError, match="has only 2"):
         Encoder.load(str(tiny), layers=3)
 
 
@@ -164,7 +165,7 @@ def test_a_checkpoint_without_pooler_gets_a_fresh_one_from_the_seed(tiny, tmp_pa
 
 @pytest.mark.parametrize("name", ["no-such-encoder", "nobody/no-such-encoder", "no such encoder!", "/nowhere/at/all"])
 def test_an_unknown_encoder_is_one_clear_sentence(name):
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(InputError) as caught:
         Encoder.load(name)
     assert name in str(caught.value) and "\n" not in str(caught.value)
 
@@ -178,7 +179,7 @@ def test_a_damaged_encoder_is_one_clear_sentence(damage, tiny, tmp_path):
     else:
         name = {"weights": "model.safetensors", "tokenizer": "tokenizer.json", "config": "config.json"}[damage]
         (folder / name).write_bytes((folder / name).read_bytes()[:50])
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(InputError) as caught:
         Encoder.load(str(folder))
     assert str(folder) in str(caught.value) and "\n" not in str(caught.value)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mocose_lib.explain import variance_explained
+from mocose_study.results.explain import variance_explained
 
 
 def made(score, noise=0.0, seeds=3):

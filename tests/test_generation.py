@@ -21,7 +21,8 @@ from transformers import (
     XLNetLMHeadModel,
 )
 
-from mocose_lib import generation, language_models, world
+from mocose_study.rewriting import generation, language_models
+from mocose_study.data import world
 
 SENTENCES = world.sentences(9, seed=11)
 

@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from mocose_lib import geometry as g
-from mocose_lib.negatives import RANDOM
-from mocose_lib.staleness import drift, empirical_distance, half_life, summary
+from mocose_lib.evaluation import geometry as g
+from mocose_lib.queue import RANDOM
+from mocose_lib.evaluation.staleness import drift, empirical_distance, half_life, summary
 
 ATOL = 1e-12
 

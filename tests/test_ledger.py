@@ -3,10 +3,10 @@
 import pandas as pd
 import pytest
 
-from mocose_lib import ledger
-from mocose_lib.claims import Claim
-from mocose_lib.grids import Grid, Point, beats, level, statements
-from mocose_lib.sections import GRIDS
+from mocose_study.results import ledger
+from mocose_study.claims.verdicts import Claim
+from mocose_study.sections.grid import Grid, Point, beats, level, statements
+from mocose_study.sections import GRIDS
 
 WORSE, LEVEL = "mocose-augment-typos", "mocose-transfer-on-par-simcse"
 

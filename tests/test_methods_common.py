@@ -5,10 +5,13 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from mocose_lib import learner, probe, sts, world
-from mocose_lib.checks import SHORTENED
-from mocose_lib.config import vary
-from mocose_lib.methods import METHODS
+from mocose_lib import learner
+from mocose_study.systems import probe
+from mocose_lib.evaluation import sts
+from mocose_study.data import world
+from mocose_study.config.checks import SHORTENED
+from mocose_study.config import vary
+from mocose_study.systems import METHODS
 
 SENTENCES = world.sentences(12, seed=5)
 OTHERWISE = {  # not by train_system

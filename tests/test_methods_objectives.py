@@ -7,13 +7,13 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from mocose_lib import data, world
-from mocose_lib.config import StudyError
-from mocose_lib.methods import METHODS
-from mocose_lib.methods.base import load_encoder
-from mocose_lib.methods.declutr import DeCLUTR, Spans, nt_xent
-from mocose_lib.methods.flow import Flow
-from mocose_lib.methods.is_bert import ConvolutionalEncoder, ISBert, disagreement
+from mocose_study.data import corpora as data, world
+from mocose_study.config import InputError
+from mocose_study.systems import METHODS
+from mocose_study.systems.base import load_encoder
+from mocose_study.systems.declutr import DeCLUTR, Spans, nt_xent
+from mocose_study.systems.flow import Flow
+from mocose_study.systems.is_bert import ConvolutionalEncoder, ISBert, disagreement
 
 SENTENCES = world.sentences(12, seed=5)
 
@@ -226,16 +226,16 @@ def test_declutr_trains_with_its_masked_words(small, articles):
 
 
 def test_a_corpus_without_documents_or_with_short_ones_is_refused(small, tmp_path, articles):
-    with pytest.raises(StudyError, match="has no documents"):
+    with pytest.raises(InputError, match="has no documents"):
         METHODS["declutr"](small(method="declutr"), bar=False)
     path = tmp_path / "sentences.txt"
     path.write_text("\n".join(world.sentences(64)))
-    with pytest.raises(StudyError, match="has no documents"):
+    with pytest.raises(InputError, match="has no documents"):
         METHODS["declutr"](small(method="declutr", corpus=str(path)), bar=False)
-    with pytest.raises(StudyError, match=r"has 10 documents of 64 tokens .* batch_size = 11 needs"):
+    with pytest.raises(InputError, match=r"has 10 documents of 64 tokens .* batch_size = 11 needs"):
         METHODS["declutr"](with_spans(small, articles, batch_size=11), bar=False)
-    with pytest.raises(StudyError, match="span_min = 15"):
+    with pytest.raises(InputError, match="span_min = 15"):
         small(method="declutr", span_min=15)
-    with pytest.raises(StudyError, match="reads only 75 tokens"):
+    with pytest.raises(InputError, match="reads only 75 tokens"):
         METHODS["declutr"](with_spans(small, articles, max_length=80), bar=False)
     assert data.load_corpus(str(articles), 300)["document"][-1] == 9

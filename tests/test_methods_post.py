@@ -7,12 +7,12 @@ import re
 import numpy as np
 import pytest
 
-from mocose_lib import world
-from mocose_lib.config import StudyError
-from mocose_lib.methods import METHODS, word_counts
-from mocose_lib.methods.base import statistics_texts
-from mocose_lib.methods.whitening import whitening
-from mocose_lib.methods.word_vectors import WordAverage, read_vectors
+from mocose_study.data import world
+from mocose_study.config import InputError
+from mocose_study.systems import METHODS, word_counts
+from mocose_study.systems.base import statistics_texts
+from mocose_study.systems.whitening import whitening
+from mocose_study.systems.word_vectors import WordAverage, read_vectors
 
 SENTENCES = world.sentences(30, seed=5)
 
@@ -39,7 +39,7 @@ def test_kept_dimensions_are_those_of_the_largest_variance():
 def test_directions_without_variance_are_left_out_instead_of_blown_up():
     flat = np.hstack([correlated(width=3), np.zeros((400, 1))])
     assert whitening(flat)[1].shape == (4, 3)
-    with pytest.raises(StudyError, match="kept_dimensions = 4, but the 400 vectors vary in 3"):
+    with pytest.raises(InputError, match="kept_dimensions = 4, but the 400 vectors vary in 3"):
         whitening(flat, 4)
 
 
@@ -116,17 +116,17 @@ BAD = {
 def test_a_bad_file_of_vectors_is_refused_in_one_sentence(tmp_path, sentence):
     path = tmp_path / "bad.txt"
     path.write_text(BAD[sentence])
-    with pytest.raises(StudyError, match=sentence):
+    with pytest.raises(InputError, match=sentence):
         read_vectors(path)
 
 
 def test_without_data_folder_or_with_a_wrong_name(small, monkeypatch, tmp_path):
     config = small(method="word_vectors")
     monkeypatch.delenv("MOCOSE_DATA", raising=False)
-    with pytest.raises(StudyError, match="needs a data folder"):
+    with pytest.raises(InputError, match="needs a data folder"):
         METHODS["word_vectors"](config)
     monkeypatch.setenv("MOCOSE_DATA", str(tmp_path))
-    with pytest.raises(StudyError, match="is missing from the data folder"):
+    with pytest.raises(InputError, match="is missing from the data folder"):
         METHODS["word_vectors"](config)
 
 

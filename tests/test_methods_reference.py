@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from mocose_lib import world
-from mocose_lib.config import StudyError, vary
-from mocose_lib.methods import METHODS, simcse_st
-from mocose_lib.methods.base import load_encoder
-from mocose_lib.methods.simcse import SimCSE
+from mocose_study.data import world
+from mocose_study.config import InputError, vary
+from mocose_study.systems import METHODS, simcse_st
+from mocose_study.systems.base import load_encoder
+from mocose_study.systems.simcse import SimCSE
 
 SENTENCES = world.sentences(8, seed=5)
 THEIRS = dict(mlp="never", selection="last", precision="float32", weight_decay=0.0)
@@ -64,7 +64,7 @@ def test_an_encoder_kept_in_half_precision_is_trained_in_float32(config, tmp_pat
 
 def test_a_missing_package_is_one_sentence(small, monkeypatch):
     monkeypatch.setitem(sys.modules, "accelerate", None)
-    with pytest.raises(StudyError, match="needs the package 'accelerate', which is not installed"):
+    with pytest.raises(InputError, match="needs the package 'accelerate', which is not installed"):
         METHODS["simcse_reference"](small(method="simcse_reference", **THEIRS))
 
 
@@ -73,5 +73,5 @@ def test_a_missing_package_is_one_sentence(small, monkeypatch):
     {"pooling": "first_last"},
 ])  # fmt: skip
 def test_what_they_cannot_do_is_refused(small, change):
-    with pytest.raises(StudyError, match="simcse_reference has"):
+    with pytest.raises(InputError, match="simcse_reference has"):
         small(method="simcse_reference", **{**THEIRS, **change})

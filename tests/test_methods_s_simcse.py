@@ -5,11 +5,11 @@ import pytest
 import torch
 from torch import nn
 
-from mocose_lib import world
-from mocose_lib.config import StudyError, vary
+from mocose_study.data import world
+from mocose_study.config import InputError, vary
 from mocose_lib.encoder import Encoder
-from mocose_lib.methods import METHODS
-from mocose_lib.methods.s_simcse import SampledDropout, sample_dropout
+from mocose_study.systems import METHODS
+from mocose_study.systems.s_simcse import SampledDropout, sample_dropout
 
 SENTENCES = world.sentences(8, seed=5)
 
@@ -104,7 +104,7 @@ def test_the_system_trains_and_differs_from_simcse(small):
     simcse = METHODS["simcse"](small(method="simcse"), bar=False)
     assert s_simcse.progress.step == 6
     assert not np.array_equal(s_simcse.encode(SENTENCES), simcse.encode(SENTENCES))
-    with pytest.raises(StudyError, match="dropout_low"):
+    with pytest.raises(InputError, match="dropout_low"):
         small(dropout_low=0.3)
 
 
@@ -120,5 +120,5 @@ def test_moco_is_mocose_without_predictor_and_fgsm(small):
     found = METHODS["moco"](config, bar=False)
     same = METHODS["mocose"](vary(config, predictor_layers=0), bar=False)
     assert np.array_equal(found.encode(SENTENCES), same.encode(SENTENCES))
-    with pytest.raises(StudyError, match="moco has no FGSM"):
+    with pytest.raises(InputError, match="moco has no FGSM"):
         small(method="moco", fgsm_epsilon=1e-3)

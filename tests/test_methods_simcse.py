@@ -7,12 +7,13 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from mocose_lib import learner, world
-from mocose_lib.config import StudyError, vary
-from mocose_lib.methods import METHODS, base
-from mocose_lib.methods.base import load_encoder, training_ids
-from mocose_lib.methods.masked_words import MaskedWords, corrupted
-from mocose_lib.methods.simcse import SimCSE, pairs
+from mocose_lib import learner
+from mocose_study.data import world
+from mocose_study.config import InputError, vary
+from mocose_study.systems import METHODS, base
+from mocose_study.systems.base import load_encoder, training_ids
+from mocose_study.systems.masked_words import MaskedWords, corrupted
+from mocose_study.systems.simcse import SimCSE, pairs
 from mocose_lib.token_augment import crop, delete
 
 SENTENCES = world.sentences(6, seed=5)
@@ -52,7 +53,7 @@ def test_two_masks_differ_one_mask_twice_and_no_dropout_give_equal_views(small):
 
 
 def test_one_mask_twice_needs_the_same_tokens(small):
-    with pytest.raises(StudyError, match="same_mask"):
+    with pytest.raises(InputError, match="same_mask"):
         small(method="simcse", same_mask=True, crop=0.1)
 
 
@@ -138,7 +139,7 @@ def test_next_sentences_need_a_corpus_with_documents(small, tmp_path):
     path.write_text("\n".join(world.sentences(64)))
     for corpus in (str(path), "generated"):
         config = small(method="simcse", positives="next_sentence", corpus=corpus)
-        with pytest.raises(StudyError, match="has no documents"):
+        with pytest.raises(InputError, match="has no documents"):
             METHODS["simcse"](config, bar=False)
 
 
@@ -180,7 +181,7 @@ def test_a_checkpoint_of_another_config_is_refused(small, tmp_path, monkeypatch)
     config = small(method="simcse", steps=2)
     monkeypatch.setattr(learner, "SAVE_SECONDS", -1)
     METHODS["simcse"](config, tmp_path / "c.pt", bar=False)
-    with pytest.raises(StudyError, match="another Config"):
+    with pytest.raises(InputError, match="another Config"):
         METHODS["simcse"](vary(config, seed=1), tmp_path / "c.pt", bar=False)
 
 
@@ -200,5 +201,5 @@ def test_training_lowers_the_loss(small):
 
 
 def test_a_pooler_that_is_not_trained_is_not_measured(small):
-    with pytest.raises(StudyError, match="cls_pooler"):
+    with pytest.raises(InputError, match="cls_pooler"):
         small(method="simcse", pooling="cls_pooler")

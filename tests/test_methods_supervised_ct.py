@@ -8,17 +8,13 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from mocose_lib import world
-from mocose_lib.config import StudyError
+from mocose_study.data import world
+from mocose_study.config import InputError
 from mocose_lib.loss import info_nce
-from mocose_lib.methods import METHODS
-from mocose_lib.methods.base import load_encoder
-from mocose_lib.methods.ct import ContrastiveTension, tension
-from mocose_lib.methods.simcse_supervised import (
-    SupervisedSimCSE,
-    read_triplets,
-    triplet_loss,
-)
+from mocose_study.systems import METHODS
+from mocose_study.systems.base import load_encoder
+from mocose_study.systems.ct import ContrastiveTension, tension
+from mocose_study.systems.simcse_supervised import SupervisedSimCSE, read_triplets, triplet_loss
 
 SENTENCES = world.sentences(32, seed=5)
 
@@ -89,13 +85,13 @@ def test_triplets_are_read_and_the_quoted_kind_too(tmp_path):
 
 def test_a_file_without_contradictions_is_refused(tmp_path):
     path = triplets(tmp_path / "pairs.tsv", columns=("sent0", "sent1"))
-    with pytest.raises(StudyError, match=r"pairs\.tsv has no contradictions"):
+    with pytest.raises(InputError, match=r"pairs\.tsv has no contradictions"):
         read_triplets(path)
     path.write_text("sent0\tsent1\thard_neg\na\tb\t\nc\td\t\n")
-    with pytest.raises(StudyError, match="has no contradictions"):
+    with pytest.raises(InputError, match="has no contradictions"):
         read_triplets(path)
     path.write_text("sent0\tsent1\thard_neg\na\tb\tc\nd\t\te\n")
-    with pytest.raises(StudyError, match="lacks a text in column 'sent1'"):
+    with pytest.raises(InputError, match="lacks a text in column 'sent1'"):
         read_triplets(path)
 
 
@@ -156,5 +152,5 @@ def test_contrastive_tension_trains_two_encoders(small):
     config = small(method="ct", ct_negatives=3, batch_size=8, pooling="mean", max_grad_norm=0.1)
     fitted = METHODS["ct"](config, bar=False)
     assert fitted.progress.step == 6 and np.isfinite(fitted.encode(SENTENCES)).all()
-    with pytest.raises(StudyError, match="no multiple of ct_negatives"):
+    with pytest.raises(InputError, match="no multiple of ct_negatives"):
         small(method="ct", batch_size=12)

@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from mocose_lib.config import Config, vary
+from mocose_study.config import Config, vary
 from mocose_lib.encoder import Encoder
-from mocose_lib.methods.base import load_encoder
+from mocose_study.systems.base import load_encoder
 from mocose_lib.model import Branch, View, predictor, projection, target_of
 
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from mocose_lib.config import Config
-from mocose_lib.negatives import RANDOM, NegativeQueue, ages_over_time
+from mocose_study.config import Config
+from mocose_lib.queue import RANDOM, NegativeQueue, ages_over_time
 
 BATCH, DIM = 4, 3
 

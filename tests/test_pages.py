@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mocose_lib.config import StudyError
-from mocose_lib.equations import mathml
-from mocose_lib.pages import finish, image_size, saved_stem
+from mocose_study.config import InputError
+from DELETED.equations import mathml
+from DELETED.pages import finish, image_size, saved_stem
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_formulas(latex, text):
 
 @pytest.mark.parametrize("latex", [r"\nosuchcommand x", "x^{"])
 def test_a_formula_that_cannot_be_converted_is_named(latex):
-    with pytest.raises(StudyError, match=re.escape(repr(latex))):
+    with pytest.raises(InputError, match=re.escape(repr(latex))):
         mathml(latex, "block")
 
 
@@ -46,8 +46,8 @@ def test_the_name_of_a_saved_figure(source, stem):
 
 
 def test_images_must_be_embedded_and_have_a_size():
-    with pytest.raises(StudyError, match=r"'https://x/y\.png' is not embedded"):
+    with pytest.raises(InputError, match=r"'https://x/y\.png' is not embedded"):
         finish('<main><img src="https://x/y.png"></main>', [], [])
     plain = base64.b64encode(b'<svg width="100%" height="1"/>').decode()
-    with pytest.raises(StudyError, match="states no width and height"):
+    with pytest.raises(InputError, match="states no width and height"):
         image_size(f"data:image/svg+xml;base64,{plain}")

@@ -9,14 +9,14 @@ import torch
 from torch.nn import functional as F
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
-from mocose_lib import pretrain as p
-from mocose_lib import world
-from mocose_lib.card import write_card
-from mocose_lib.config import StudyError
-from mocose_lib.data import load_corpus, tokenized
+from mocose_study.pretraining import pretrain as p
+from mocose_study.data import world
+from mocose_study.results.card import write_card
+from mocose_study.config import InputError
+from mocose_study.data.corpora import load_corpus, tokenized
 from mocose_lib.encoder import Encoder
-from mocose_lib.masking import CLS, MASK, PAD, SEP, Batches, train_tokenizer
-from mocose_lib.profiles import PretrainConfig
+from mocose_study.pretraining.masking import CLS, MASK, PAD, SEP, Batches, train_tokenizer
+from mocose_study.config.profiles import PretrainConfig
 
 SMALL = PretrainConfig(
     name="small", layers=1, hidden_size=16, attention_heads=2, vocab_size=400, max_positions=40,
@@ -136,7 +136,7 @@ def test_an_interrupted_training_ends_as_an_unbroken_one(documents, words, study
 
 def test_a_checkpoint_of_other_settings_is_refused(documents, words, study):
     p.pretrain(SMALL, documents, words, study / "one")
-    with pytest.raises(StudyError, match="belongs to other settings"):
+    with pytest.raises(InputError, match="belongs to other settings"):
         p.pretrain(replace(SMALL, lr=0.1), documents, words, study / "one")
 
 
@@ -154,10 +154,10 @@ def test_make_encoder_leaves_what_plain_transformers_loads(text, study):
     tokens = json.loads((folder / "pretraining.json").read_text())["tokens"]
     assert f"{tokens:,}" in card and "mocose pretrain" in card
     assert "(no runs yet)" in card
-    with pytest.raises(StudyError, match="there is an encoder in"):
+    with pytest.raises(InputError, match="there is an encoder in"):
         p.make_encoder(config, folder)
 
 
 def test_a_card_needs_a_finished_encoder(tmp_path):
-    with pytest.raises(StudyError, match="no finished encoder in"):
+    with pytest.raises(InputError, match="no finished encoder in"):
         write_card(tmp_path, SMALL)

@@ -7,8 +7,8 @@ import pytest
 import torch
 from texts import hashed_words
 
-from mocose_lib import probe
-from mocose_lib.geometry import alignment, uniformity
+from mocose_study.systems import probe
+from mocose_lib.evaluation.geometry import alignment, uniformity
 
 words = partial(hashed_words, dim=64)
 

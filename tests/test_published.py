@@ -11,16 +11,17 @@ import pytest
 import torch
 from torch import nn
 
-from mocose_lib import augment, data
+from mocose_lib import augment
+from mocose_study.data import corpora as data
 from mocose_lib import train as loop
-from mocose_lib.config import Config, StudyError
+from mocose_study.config import Config, InputError
 from mocose_lib.ema import decay_at
 from mocose_lib.encoder import Encoder
 from mocose_lib.loss import info_nce
-from mocose_lib.methods.base import load_encoder, training_ids
+from mocose_study.systems.base import load_encoder, training_ids
 from mocose_lib.model import Branch, View, projection
-from mocose_lib.negatives import RANDOM, NegativeQueue
-from mocose_lib.profiles import AS_DESCRIBED, AS_PUBLISHED, configure
+from mocose_lib.queue import RANDOM, NegativeQueue
+from mocose_study.config.profiles import AS_DESCRIBED, AS_PUBLISHED, configure
 from mocose_lib.train import Training, encode_as
 
 PRESETS = {"study": {}, "as_described": AS_DESCRIBED, "as_published": AS_PUBLISHED}
@@ -331,5 +332,5 @@ def test_the_two_presets_can_be_told_apart_in_every_switch():
     same = {name for name in switches if AS_PUBLISHED[name] == AS_DESCRIBED[name]}
     assert same == {"temperature", "ema_schedule", "ema_decay", "fgsm_epsilon", "precision",
                     "target_dropout", "batch_lengths"}  # fmt: skip
-    with pytest.raises(StudyError):
+    with pytest.raises(InputError):
         Config(**{**AS_PUBLISHED, "shared_embeddings": False})

@@ -3,11 +3,11 @@
 import re
 from pathlib import Path
 
-from mocose_lib.cli import COMMANDS
-from mocose_lib.config import FIELDS
-from mocose_lib.profiles import PRESETS, PROFILES
-from mocose_lib.sections import GRIDS
-from mocose_lib.show import scores_markdown
+from mocose_study.cli import COMMANDS
+from mocose_study.config import FIELDS
+from mocose_study.config.profiles import PRESETS, PROFILES
+from mocose_study.sections import GRIDS
+from mocose_study.results.show import scores_markdown
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")

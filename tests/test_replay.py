@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from mocose_lib import cli
-from mocose_lib.config import StudyError
-from mocose_lib.replay import replay
-from mocose_lib.run import run
+from mocose_study import cli
+from mocose_study.config import InputError
+from mocose_study.runs.replay import replay
+from mocose_study.runs.run import run
 
 
 @pytest.fixture
@@ -56,8 +56,8 @@ def test_another_draw_is_seen(path):
 )  # fmt: skip
 def test_what_cannot_be_replayed_is_said_before_any_training(path, damage, told, monkeypatch):
     damage(path)
-    monkeypatch.setattr("mocose_lib.replay.measured", lambda *a: pytest.fail("it trained"))
-    with pytest.raises(StudyError, match=told):
+    monkeypatch.setattr("mocose_study.runs.replay.measured", lambda *a: pytest.fail("it trained"))
+    with pytest.raises(InputError, match=told):
         replay(path, "cpu")
 
 
@@ -68,7 +68,7 @@ def test_the_command_says_it_for_every_file(path, monkeypatch, capsys):
 
 
 def test_the_command_reads_all_files_before_it_trains(path, monkeypatch, capsys):
-    monkeypatch.setattr("mocose_lib.replay.measured", lambda *a: pytest.fail("it trained"))
+    monkeypatch.setattr("mocose_study.runs.replay.measured", lambda *a: pytest.fail("it trained"))
     for files, told in (([path, path.parent / "none.json"], "no run file"), ([], "no run file was named")):
         monkeypatch.setattr("sys.argv", ["mocose", "replay", *map(str, files)])
         with pytest.raises(SystemExit):

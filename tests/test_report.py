@@ -15,13 +15,14 @@ from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from PIL import Image
 
-from mocose_lib import ledger, report
-from mocose_lib.claims import Claim
-from mocose_lib.config import StudyError
-from mocose_lib.grids import Grid, Point
-from mocose_lib.report import make_report, sections
-from mocose_lib.rules import Better
-from mocose_lib.run import run_file
+from mocose_study.results import ledger
+from DELETED import report
+from mocose_study.claims.verdicts import Claim
+from mocose_study.config import InputError
+from mocose_study.sections.grid import Grid, Point
+from DELETED.report import make_report, sections
+from mocose_study.claims.rules import Better
+from mocose_study.runs.run import run_file
 
 ROOT = Path(__file__).resolve().parents[1]
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="72pt" height="36.0pt"></svg>'
@@ -231,9 +232,9 @@ def test_executed_notebooks_stand_before_the_committed_ones(small):
 
 
 def test_without_executed_notebooks_one_sentence_says_how_to_make_them(small):
-    with pytest.raises(StudyError, match=r"'quick' to render; .* `make study PROFILE=quick`"):
+    with pytest.raises(InputError, match=r"'quick' to render; .* `make study PROFILE=quick`"):
         make_report("quick")
-    with pytest.raises(StudyError, match="there is no profile 'tinny'"):
+    with pytest.raises(InputError, match="there is no profile 'tinny'"):
         make_report("tinny")
 
 
@@ -241,9 +242,9 @@ def test_a_page_that_fails_is_named_and_the_last_report_stays(small):
     before = make_report("tiny").read_text()
     told = code("1", {"text/plain": "1"})
     write(small / "notebooks", "02_second", new_markdown_cell("# Two\n\n$x^{$"), told)
-    with pytest.raises(StudyError, match="notebook 02_second: the equation 'x"):
+    with pytest.raises(InputError, match="notebook 02_second: the equation 'x"):
         make_report("tiny")
     assert (small / "report" / "tiny" / "index.html").read_text() == before
     (small / "notebooks" / "02_second.ipynb").write_text("{")
-    with pytest.raises(StudyError, match=r"02_second\.ipynb is damaged"):
+    with pytest.raises(InputError, match=r"02_second\.ipynb is damaged"):
         make_report("tiny")

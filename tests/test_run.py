@@ -14,15 +14,18 @@ import numpy as np
 import pytest
 from conftest import ROWS
 
-from mocose_lib import files, learner, results, sts
-from mocose_lib import run as runs
+from mocose_study.data import files
+from mocose_lib import learner
+from mocose_study.results import tables as results
+from mocose_lib.evaluation import sts
+from mocose_study.runs import run as runs
 from mocose_lib import train as loop
-from mocose_lib.config import Config, StudyError
-from mocose_lib.data import load_corpus
-from mocose_lib.files import write_atomically
-from mocose_lib.methods import METHODS
-from mocose_lib.methods.base import load_encoder
-from mocose_lib.run import is_done, run, run_file, run_id
+from mocose_study.config import Config, InputError
+from mocose_study.data.corpora import load_corpus
+from mocose_study.data.files import write_atomically
+from mocose_study.systems import METHODS
+from mocose_study.systems.base import load_encoder
+from mocose_study.runs.run import is_done, run, run_file, run_id
 
 
 # --- files ---
@@ -163,7 +166,7 @@ def test_an_interrupted_run_ends_with_the_same_numbers(small, monkeypatch, place
 
 
 def test_an_unknown_method_is_one_sentence(small):
-    with pytest.raises(StudyError, match="no method 'mocoso'"):
+    with pytest.raises(InputError, match="no method 'mocoso'"):
         run(small(method="mocoso"), "quick", "cpu")
 
 
@@ -174,7 +177,7 @@ def test_runs_become_a_table_and_what_is_missing_is_said(finished, small):
     assert table["id"].tolist() == [path.stem] and table["ema_decay"].tolist() == [config.ema_decay]
     assert np.isfinite(table[sts.AVERAGE]).all() and table["best_step"].tolist()[0] in (2, 4, 6)
     assert results.history("quick", [config])["step"].tolist() == [2, 4, 6]
-    with pytest.raises(StudyError, match="1 of 2 runs"):
+    with pytest.raises(InputError, match="1 of 2 runs"):
         results.load_runs("quick", [config, small(seed=9)])
 
 
@@ -182,7 +185,7 @@ def test_runs_become_a_table_and_what_is_missing_is_said(finished, small):
 def test_a_damaged_run_file_is_named(finished, text):
     config, path = finished
     path.write_text(text)
-    with pytest.raises(StudyError, match=path.name):
+    with pytest.raises(InputError, match=path.name):
         results.load_runs("quick", [config])
 
 
@@ -196,7 +199,7 @@ def test_a_grid_skips_what_is_done_and_reports_what_fails(small, workers):
     found = runs.run_grid([done, good, done], "quick", workers, bar=False)
     assert found == [run_file(done, "quick"), run_file(good, "quick")]
     assert first.stat().st_mtime_ns == before and all(path.exists() for path in found)
-    with pytest.raises(StudyError, match="no method"):
+    with pytest.raises(InputError, match="no method"):
         runs.run_grid([done, small(method="mocoso")], "quick", workers, bar=False)
 
 
@@ -205,7 +208,7 @@ def test_the_number_of_workers_may_come_from_the_environment(small, monkeypatch)
     assert runs.worker_count(None) == 3 and runs.worker_count(1) == 1
     monkeypatch.setenv("MOCOSE_WORKERS", "two")
     for wanted in (None, -1):
-        with pytest.raises(StudyError, match="it must be 0, for runs in this process"):
+        with pytest.raises(InputError, match="it must be 0, for runs in this process"):
             runs.run_grid([small()], "quick", wanted, bar=False)
 
 
@@ -216,7 +219,7 @@ def test_a_failing_run_does_not_stop_the_others(small, study, workers):
     damaged = study / "data" / "checkpoints" / f"{run_id(configs[1])}.pt"
     damaged.parent.mkdir(parents=True, exist_ok=True)
     damaged.write_text("no checkpoint")
-    with pytest.raises(StudyError, match=f"1 of 3 runs failed; {damaged.stem}: "):
+    with pytest.raises(InputError, match=f"1 of 3 runs failed; {damaged.stem}: "):
         runs.run_grid(configs, "quick", workers, bar=False)
     assert [is_done(c, "quick") for c in configs] == [True, False, True]
 
@@ -234,7 +237,7 @@ def test_bad_input_of_any_method_ends_a_grid_before_its_first_run(
     (tmp_path / "pairs.tsv").write_text("sent0\tsent1\na\tb\n")
     monkeypatch.chdir(tmp_path)
     good, bad = small(steps=2), small(method=method, **changes)
-    with pytest.raises(StudyError, match=sentence):
+    with pytest.raises(InputError, match=sentence):
         runs.run_grid([good, bad], "quick", workers=1, bar=False)
     assert not is_done(good, "quick")
 
@@ -242,9 +245,10 @@ def test_bad_input_of_any_method_ends_a_grid_before_its_first_run(
 GRID = """
 import json, sys
 import torch
-from mocose_lib import learner, tasks
-from mocose_lib.config import Config
-from mocose_lib import run as runs
+from mocose_lib import learner
+from mocose_study.data import tasks
+from mocose_study.config import Config
+from mocose_study.runs import run as runs
 
 torch.set_num_threads(1)
 tasks.ROWS_GENERATED["generated"] = int(sys.argv[2])
@@ -259,8 +263,8 @@ print("done", flush=True)
 
 WORKERS = """
 import json, sys
-from mocose_lib.config import Config
-from mocose_lib.run import run_grid
+from mocose_study.config import Config
+from mocose_study.runs.run import run_grid
 
 if __name__ == "__main__":
     print("ready", flush=True)

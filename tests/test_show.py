@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
-from mocose_lib import doubt, plots, results, show, widgets
-from mocose_lib.config import StudyError, vary
-from mocose_lib.grids import Grid, Point
-from mocose_lib.run import run_file
-from mocose_lib.sections import GRIDS
+from mocose_study.results import two_errors as doubt, plots, tables as results, show, widgets
+from mocose_study.config import InputError, vary
+from mocose_study.sections.grid import Grid, Point
+from mocose_study.runs.run import run_file
+from mocose_study.sections import GRIDS
 
 ROOT = Path(__file__).resolve().parents[1]
 GRID = Grid(
@@ -146,12 +146,12 @@ def test_spectra_are_gathered_by_label(runs):
 
 
 def test_without_runs_one_sentence_says_how_to_make_them(study):
-    with pytest.raises(StudyError, match="make study PROFILE=tiny"):
+    with pytest.raises(InputError, match="make study PROFILE=tiny"):
         show.finished(GRID, "tiny")
 
 
 def test_a_missing_run_is_counted(runs):
-    with pytest.raises(StudyError, match="1 of 10 runs of profile 'tiny' are missing"):
+    with pytest.raises(InputError, match="1 of 10 runs of profile 'tiny' are missing"):
         results.load_runs("tiny", [*GRID.configs("tiny", range(3)), GRID.configs("tiny", [9])[0]])
 
 
@@ -159,7 +159,7 @@ def test_a_missing_run_is_counted(runs):
 def test_a_damaged_run_file_is_named(runs, damage):
     path = run_file(GRID.configs("tiny", [0])[0], "tiny")
     path.write_text(damage)
-    with pytest.raises(StudyError, match=f"run file {path.name} is damaged"):
+    with pytest.raises(InputError, match=f"run file {path.name} is damaged"):
         results.load_runs("tiny")
 
 

@@ -9,12 +9,13 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
-from mocose_lib import methods, plots_systems, show
-from mocose_lib.config import StudyError
-from mocose_lib.grids import Grid, Point
-from mocose_lib.methods import whitening
-from mocose_lib.run import run_file
-from mocose_lib.sections import GRIDS
+from mocose_study import systems as methods
+from mocose_study.results import plots_systems, show
+from mocose_study.config import InputError
+from mocose_study.sections.grid import Grid, Point
+from mocose_study.systems import whitening
+from mocose_study.runs.run import run_file
+from mocose_study.sections import GRIDS
 
 ROOT = Path(__file__).resolve().parents[1]
 GRID = Grid(
@@ -69,7 +70,7 @@ def test_a_part_without_runs_is_said_and_shown_empty(runs, capsys):
         assert show.beside_paper(EMPTY, found).empty
     assert len(show.runs_of(GRID, "tiny", range(3))) == 9
     assert capsys.readouterr().out == "9 runs of profile tiny, 3 seeds\n"
-    with pytest.raises(StudyError, match="profile 'mini' has no runs"):
+    with pytest.raises(InputError, match="profile 'mini' has no runs"):
         show.overview({"a": GRID, "b": EMPTY}, "mini")
 
 

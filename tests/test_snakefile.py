@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mocose_lib.sections import GRIDS
+from mocose_study.sections import GRIDS
 
 ROOT = Path(__file__).parents[1]
 

@@ -7,11 +7,13 @@ import torch
 from torch import nn
 
 from mocose_lib import encoder as encoders
-from mocose_lib import half_layers, learner, world
-from mocose_lib.dropout import replace_dropout
+from mocose_study.fast import bf16_layers as half_layers
+from mocose_lib import learner
+from mocose_study.data import world
+from mocose_study.fast.dropout import replace_dropout
 from mocose_lib.encoder import Encoder
-from mocose_lib.first_token import applies
-from mocose_lib.methods import METHODS
+from mocose_study.fast.first_token import applies
+from mocose_study.systems import METHODS
 
 SENTENCES = world.sentences(24, seed=3)
 

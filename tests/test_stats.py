@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from mocose_lib.config import StudyError
-from mocose_lib.stats import (
+from mocose_study.config import InputError
+from mocose_study.claims.stats import (
     Interval,
     _ranks,
     compare,
@@ -90,7 +90,7 @@ def test_interval_of_degenerate_values(method):
     ],
 )
 def test_interval_refuses(arguments, word):
-    with pytest.raises(StudyError, match=word):
+    with pytest.raises(InputError, match=word):
         interval(**arguments)
 
 
@@ -166,7 +166,7 @@ def test_holm_agrees_with_statsmodels():
 
 
 def test_holm_refuses_what_is_no_probability():
-    with pytest.raises(StudyError, match="0 to 1"):
+    with pytest.raises(InputError, match="0 to 1"):
         holm([0.1, 1.5])
 
 
@@ -178,7 +178,7 @@ def test_compare_pairs_by_seed():
     unpaired_half_width = 4.30 * np.std([70, 72, 74], ddof=1) / math.sqrt(3)
     assert x.high - x.low < unpaired_half_width  # what the seeds share has cancelled
     assert compare([70.0, 72.0, 74.0], [69.5, 71.0, 73.0]) == x
-    with pytest.raises(StudyError, match="cannot be paired"):
+    with pytest.raises(InputError, match="cannot be paired"):
         compare([1, 2, 3], [1, 2])
 
 
@@ -203,7 +203,7 @@ def test_resampled_differences_are_a_paired_bootstrap():
 def test_resamples_do_not_depend_on_how_many_are_held_at_once(monkeypatch):
     gold, a = np.arange(20.0), np.random.default_rng(6).normal(size=20)
     whole = resampled(gold, a, 100)
-    monkeypatch.setattr("mocose_lib.stats.BLOCK", 60)
+    monkeypatch.setattr("mocose_study.claims.stats.BLOCK", 60)
     assert (resampled(gold, a, 100) == whole).all()
 
 
@@ -231,7 +231,7 @@ def test_resamples_of_what_has_no_correlation_are_nan():
 
 @pytest.mark.parametrize(("gold", "word"), [([1, 2], "3 values for 2"), ([1, 2, math.inf], "gold")])
 def test_resampled_refuses(gold, word):
-    with pytest.raises(StudyError, match=word):
+    with pytest.raises(InputError, match=word):
         resampled(gold, [1, 2, 3], 5)
 
 

@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 from scipy.stats import rankdata, spearmanr
 
-from mocose_lib import sts, tasks, world
+from mocose_lib.evaluation import sts
+from mocose_study.data import tasks, world
 from mocose_lib.encoder import MINILM, Encoder
-from mocose_lib.sts import AVERAGE, DEV, Benchmark, aggregate, cosine, spearman
+from mocose_lib.evaluation.sts import AVERAGE, DEV, Benchmark, aggregate, cosine, spearman
 
 
 def vectors_of(sentences, dim=12):

@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 from texts import SENTENCES
 
-from mocose_lib import data, language_models, learner, run, sources, text_augment, typos
+from mocose_study.data import corpora as data, sources
+from mocose_study.rewriting import language_models, text_augment, typos
+from mocose_lib import learner
+from mocose_study.runs import run
 from mocose_lib import train as loop
-from mocose_lib.config import Config, StudyError, vary
-from mocose_lib.methods import METHODS
-from mocose_lib.methods.base import load_encoder, training_ids
-from mocose_lib.methods.simcse import SimCSE
+from mocose_study.config import Config, InputError, vary
+from mocose_study.systems import METHODS
+from mocose_study.systems.base import load_encoder, training_ids
+from mocose_study.systems.simcse import SimCSE
 
 
 class Killed(BaseException):
@@ -27,21 +30,21 @@ def offline(**changes):
 
 @pytest.mark.parametrize("kind", ["synonym", "insertion", "paraphrase"])
 def test_a_model_that_is_not_there_is_one_sentence(study, kind):
-    with pytest.raises(StudyError, match=r"model 'no/such' cannot be loaded .*augmentation_models"):
+    with pytest.raises(InputError, match=r"model 'no/such' cannot be loaded .*augmentation_models"):
         text_augment.make_rewrite(offline(text_augmentation=kind))
 
 
 def test_damaged_headless_and_wrong_models_are_one_sentence_each(study, tiny, masked, tmp_path):
     config = Config(text_augmentation="synonym", encoder=str(tiny))
-    with pytest.raises(StudyError, match="has no masked-language-model head"):
+    with pytest.raises(InputError, match="has no masked-language-model head"):
         text_augment.make_rewrite(config)
     (tmp_path / "half").mkdir()
     for file in tiny.iterdir():
         (tmp_path / "half" / file.name).write_bytes(file.read_bytes()[:-200])
-    with pytest.raises(StudyError, match="cannot be loaded"):
+    with pytest.raises(InputError, match="cannot be loaded"):
         text_augment.make_rewrite(vary(config, augmentation_models=(str(tmp_path / "half"),)))
     config = Config(text_augmentation="back_translation", augmentation_models=2 * (str(masked),))
-    with pytest.raises(StudyError, match="is no sequence-to-sequence model"):
+    with pytest.raises(InputError, match="is no sequence-to-sequence model"):
         text_augment.make_rewrite(config)
 
 
@@ -230,7 +233,7 @@ def test_evaluation_reads_the_sentences_as_they_are(small, monkeypatch):
 def test_all_models_are_asked_for_before_the_first_sentence_is_rewritten(small, monkeypatch):
     monkeypatch.setattr(text_augment, "augmented", lambda *a: pytest.fail("it began"))
     missing = small(text_augmentation="paraphrase")
-    with pytest.raises(StudyError, match="xlnet-base-cased"):
+    with pytest.raises(InputError, match="xlnet-base-cased"):
         run.prepare([small(text_augmentation="typos"), missing])
 
 

@@ -4,12 +4,13 @@ import pytest
 import torch
 from conftest import assert_same, same
 
-from mocose_lib import files, learner
+from mocose_study.data import files
+from mocose_lib import learner
 from mocose_lib import train as loop
-from mocose_lib.config import Config, StudyError
+from mocose_study.config import Config, InputError
 from mocose_lib.learner import lr_factor
-from mocose_lib.methods.base import load_encoder, training_ids
-from mocose_lib.profiles import AS_DESCRIBED, AS_PUBLISHED
+from mocose_study.systems.base import load_encoder, training_ids
+from mocose_study.config.profiles import AS_DESCRIBED, AS_PUBLISHED
 from mocose_lib.train import Training
 
 
@@ -215,5 +216,5 @@ def test_steps_after_the_last_checkpoint_are_done_again(small, go, monkeypatch, 
 def test_a_checkpoint_of_another_config_is_refused(small, go, monkeypatch, tmp_path):
     monkeypatch.setattr(learner, "SAVE_SECONDS", -1)
     go(small(), tmp_path / "run.pt")
-    with pytest.raises(StudyError, match="another Config"):
+    with pytest.raises(InputError, match="another Config"):
         go(small(seed=1), tmp_path / "run.pt")

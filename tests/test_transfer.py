@@ -12,8 +12,9 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 from texts import hashed_words
 
-from mocose_lib import logistic, sources, tasks, transfer, world
-from mocose_lib.config import StudyError
+from mocose_lib.evaluation import logistic, transfer
+from mocose_study.data import sources, tasks, world
+from mocose_study.config import InputError
 from mocose_lib.encoder import MINILM, Encoder
 
 AGREEMENT = 0.3  # points
@@ -272,25 +273,25 @@ BROKEN = {
 def test_wrong_files_are_refused_with_a_reason(real, what):
     change, reason = BROKEN[what]
     write(real, "CR", change(tasks.transfer_task("CR")))
-    with pytest.raises(StudyError, match=reason):
+    with pytest.raises(InputError, match=reason):
         tasks.transfer_task("CR")
 
 
 def test_truncated_and_damaged_files_are_refused(real):
     path = real / "transfer" / "CR.tsv"
     path.write_text(path.read_text().rpartition("\t")[0])  # ends inside the last row
-    with pytest.raises(StudyError, match=r"CR\.tsv has an empty cell: a row was cut off"):
+    with pytest.raises(InputError, match=r"CR\.tsv has an empty cell: a row was cut off"):
         tasks.transfer_task("CR")
     (real / "SHA256SUMS").write_text("0" * 64 + "  transfer/MRPC.tsv\n")
     sources.checksums.cache_clear()
-    with pytest.raises(StudyError, match="is damaged"):
+    with pytest.raises(InputError, match="is damaged"):
         tasks.transfer_task("MRPC")
 
 
 def test_unknown_tasks_and_small_classes_are_refused():
-    with pytest.raises(StudyError, match="no transfer task 'MNLI'"):
+    with pytest.raises(InputError, match="no transfer task 'MNLI'"):
         tasks.transfer_task("MNLI", "generated")
-    with pytest.raises(StudyError, match="a class has 3 rows"):
+    with pytest.raises(InputError, match="a class has 3 rows"):
         transfer.folds(np.array([0] * 40 + [1] * 3))
 
 

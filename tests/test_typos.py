@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from texts import ODD, SENTENCES, rng, words
 
-from mocose_lib import typos
-from mocose_lib.word_edits import WORD, drawn_words, replaced
+from mocose_study.rewriting import typos
+from mocose_study.rewriting.word_edits import WORD, drawn_words, replaced
 
 
 def test_words_by_hand():

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mocose_lib import world
-from mocose_lib.word_edits import WORD
+from mocose_study.data import world
+from mocose_study.rewriting.word_edits import WORD
 
 SENTENCES = world.sentences(40, seed=11)
 ODD = ["3.5 % of Café-goers (ca. 1998) said: “don't — stop!”", "", "42 + 1 = 43", "[MASK] is a mask ."]

@@ -1,0 +1,88 @@
+"""Semantic textual similarity: Spearman between cosine similarity and gold scores.
+
+Every number's name carries task, split and aggregation. `STS12 test all` pools the pairs of all
+subsets, as the papers do. `STS12 test mean` and `STS12 test wmean` average over subsets, plainly
+and weighted by pairs. All values are Spearman x 100.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.stats import spearmanr
+
+log = logging.getLogger(__name__)
+Encode = Callable[[Sequence[str]], np.ndarray]  # n sentences -> (n, dim)
+Table = Mapping[str, Sequence[Any]]  # columns score, sentence1, sentence2, perhaps subset
+Benchmark = Mapping[str, Table]  # "STS12 test" -> its pairs
+
+
+def evaluate(encode: Encode, benchmark: Benchmark) -> dict[str, float]:
+    """The aggregations of every task, and "average": the mean over tasks of "all".
+
+    `encode` is called once for all distinct sentences. A pandas DataFrame is a fine table.
+    """
+    scores = {}
+    for name, similarity in similarities(encode, benchmark).items():
+        found = aggregate(benchmark[name], similarity)
+        scores |= {f"{name} {how}": value for how, value in found.items()}
+    scores["average"] = float(np.mean([v for k, v in scores.items() if k.endswith(" all")]))
+    return scores
+
+
+def similarities(encode: Encode, benchmark: Benchmark) -> dict[str, np.ndarray]:
+    """Cosine similarity of every pair, by task."""
+    encode = remembering(encode)
+    encode([s for t in benchmark.values() for c in ("sentence1", "sentence2") for s in t[c]])
+    return {
+        name: cosine(encode(table["sentence1"]), encode(table["sentence2"]))
+        for name, table in benchmark.items()
+    }
+
+
+def aggregate(table: Table, similarity: np.ndarray) -> dict[str, float]:
+    """Spearman over all pairs, and its plain and pair-weighted mean over subsets, if there are any.
+
+    Subsets whose gold scores are all equal have no correlation and are left out.
+    """
+    gold = np.asarray(table["score"], float)
+    found = {"all": spearman(similarity, gold)}
+    if "subset" in table:
+        subset = np.asarray(table["subset"])
+        rows = [np.flatnonzero(subset == name) for name in dict.fromkeys(subset)]
+        rows = [r for r in rows if np.ptp(gold[r]) > 0]
+        each = [spearman(similarity[r], gold[r]) for r in rows]
+        found["mean"] = float(np.mean(each))
+        found["wmean"] = float(np.average(each, weights=list(map(len, rows))))
+    return found
+
+
+def cosine(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Row-wise cosine similarity of two (n, dim) arrays, in float64; NaN for a zero vector."""
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (a * b).sum(1) / (np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1))
+
+
+def spearman(similarity: np.ndarray, gold: np.ndarray) -> float:
+    """Spearman correlation x 100; NaN, with a warning in the log, where it is undefined."""
+    if not np.isfinite(similarity).all():
+        log.warning("an embedding holds NaN or is all zero: no correlation can be computed")
+        return float("nan")
+    if np.ptp(similarity) < 1e-12 or len(gold) < 2 or np.ptp(gold) == 0:
+        log.warning("all similarities (or all gold scores) are equal: the correlation is undefined")
+        return float("nan")
+    return 100 * float(spearmanr(similarity, gold).statistic)
+
+
+def remembering(encode: Encode) -> Encode:
+    """`encode`, called once for every distinct sentence, whoever asks for its vector again."""
+    known: dict[str, np.ndarray] = {}
+
+    def remembered(sentences: Sequence[str]) -> np.ndarray:
+        if new := [s for s in dict.fromkeys(sentences) if s not in known]:
+            known.update(zip(new, encode(new), strict=True))
+        return np.array([known[s] for s in sentences])
+
+    return remembered

@@ -1,0 +1,151 @@
+"""Transfer tasks: logistic regression on frozen embeddings (MoCoSE Table 2, SentEval).
+
+Splits, features and strengths of the L2 penalty are SentEval's. Every number's name says where
+it was measured. `MR dev` is the accuracy that chose the strength. `MR test` is the accuracy on
+rows that had no part in it. All values are x 100. Where no split is given (MR, CR, SUBJ, MPQA),
+both come from stratified 10-fold cross-validation, and an inner one chooses the strength.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+
+from ..settings import InputError
+from .sts import Encode, Table, remembering
+
+log = logging.getLogger(__name__)
+FOLDS = 10
+SEED = 1111  # SentEval's, of its folds
+STRENGTHS = (1e-5, 1e-4, 1e-3, 1e-2)  # SentEval's, of the L2 penalty on a mean loss
+FitPredict = Callable[..., Int[np.ndarray, "masks strengths n"]]
+
+
+def fit_predict(
+    x: Float[np.ndarray, "n dim"],
+    y: Int[np.ndarray, " n"],
+    masks: Bool[np.ndarray, "masks n"],
+    strengths: Sequence[float],
+) -> Int[np.ndarray, "masks strengths n"]:
+    """Classes guessed for all rows by models trained on the rows of each mask.
+
+    Every model minimises its mean cross-entropy + strength / 2 |weights|^2. SentEval's network has
+    one weight vector for each of two classes, which halves the penalty of their difference.
+    """
+    share = 2 if y.max() == 1 else 1
+    return np.array([
+        [LogisticRegression(C=share / (strength * mask.sum()), max_iter=500)
+         .fit(x[mask], y[mask]).predict(x) for strength in strengths]
+        for mask in masks
+    ])  # fmt: skip
+
+
+def evaluate(
+    encode: Encode, tasks: Mapping[str, Table], fit: FitPredict = fit_predict
+) -> dict[str, float]:
+    """Dev and test accuracy x 100 of every task (and F1 of paraphrase).
+
+    Tables have the columns split, label, and sentence or sentence1 and sentence2. Splits are
+    "all", or "train", "test" and perhaps "dev". A task that cannot be measured gives NaN, and the
+    log says why. `fit` may be a faster function that does what `fit_predict` does.
+    """
+    encode = remembering(encode)
+    encode([s for table in tasks.values() for name in texts(table) for s in table[name]])
+    scores = {}
+    for task, table in tasks.items():
+        try:
+            found = score([encode(table[name]) for name in texts(table)], table, fit)
+        except (InputError, np.linalg.LinAlgError) as cause:
+            log.warning("transfer task %s is left out: %s", task, cause)
+            found = {"dev": float("nan"), "test": float("nan")}
+        scores |= {f"{task} {what}": value for what, value in found.items()}
+    return scores
+
+
+def texts(table: Table) -> list[str]:
+    """The names of the columns with sentences."""
+    return [name for name in ("sentence", "sentence1", "sentence2") if name in table]
+
+
+def score(
+    parts: Sequence[Float[np.ndarray, "n dim"]], table: Table, fit: FitPredict = fit_predict
+) -> dict[str, float]:
+    """dev, test (and, for pairs, test F1) x 100 from the embeddings of each text column.
+
+    F1 is of the label that sorts last ("1", "same"). Raises InputError where the embeddings are
+    not finite or all equal, or a class has too few rows for the folds.
+    """
+    if not all(np.isfinite(part).all() for part in parts):
+        raise InputError("an embedding holds NaN or infinity.")
+    if all(np.ptp(part, axis=0).max() <= 1e-6 * abs(part).max() for part in parts):
+        raise InputError("all embeddings are equal, so that nothing can be learnt from them.")
+    x = parts[0]
+    if len(parts) == 2:  # SentEval's features of a pair
+        x = np.concatenate([abs(parts[0] - parts[1]), parts[0] * parts[1]], axis=1)
+    y = np.unique(np.asarray(table["label"]), return_inverse=True)[1]
+    split = np.asarray(table["split"]).astype(str)
+    if set(split) == {"all"}:
+        return _cross_validated(x, y, fit)
+    dev, guess = _given_test(x, y, split, fit)
+    test = split == "test"
+    found = {"dev": dev, "test": 100 * float((guess == y)[test].mean())}
+    return found | ({"test F1": 100 * f1(guess[test], y[test])} if len(parts) == 2 else {})
+
+
+def f1(guess: Int[np.ndarray, " n"], y: Int[np.ndarray, " n"]) -> float:
+    """Harmonic mean of precision and recall of class 1; 0 where it is never guessed rightly."""
+    return 2 * float((guess & y).sum()) / max(1, int(guess.sum() + y.sum()))
+
+
+def folds(y: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+    """Number of the fold that holds each row out: SentEval's own stratified folds."""
+    if (smallest := np.bincount(y).min()) < FOLDS:
+        raise InputError(f"a class has {smallest} rows; {FOLDS} folds need as many at least.")
+    fold = np.empty(len(y), int)
+    splitter = StratifiedKFold(FOLDS, shuffle=True, random_state=SEED)
+    for i, (_, held) in enumerate(splitter.split(y, y)):
+        fold[held] = i
+    return fold
+
+
+def _cross_validated(x, y, fit: FitPredict) -> dict[str, float]:
+    """Nested cross-validation without a given split.
+
+    The strength for outer fold i is chosen on the other folds j by models that saw neither. Such
+    a model serves (i, j) and (j, i), which halves SentEval's 10 x 10 inner fits. It is trained on
+    80 % of the rows instead of 81 %.
+    """
+    fold = folds(y)
+    pairs = list(combinations(range(FOLDS), 2))
+    held = pairs + [(i,) for i in range(FOLDS)]
+    right = fit(x, y, np.array([~np.isin(fold, h) for h in held]), STRENGTHS) == y
+    inner = np.full((FOLDS, FOLDS, len(STRENGTHS)), np.nan)
+    for k, (i, j) in enumerate(pairs):
+        inner[i, j] = right[k][:, fold == j].mean(1)
+        inner[j, i] = right[k][:, fold == i].mean(1)
+    inner = np.nanmean(inner, axis=1)  # (outer fold, strength)
+    best = inner.argmax(1)
+    outer = [right[len(pairs) + i, best[i], fold == i].mean() for i in range(FOLDS)]
+    return {"dev": 100 * float(inner.max(1).mean()), "test": 100 * float(np.mean(outer))}
+
+
+def _given_test(x, y, split, fit: FitPredict) -> tuple[float, np.ndarray]:
+    """Dev accuracy x 100 and the guessed class of every row, trained on the "train" rows.
+
+    The strength is chosen on the "dev" rows, or by cross-validation inside "train".
+    """
+    train, dev = split == "train", split == "dev"
+    if dev.any():
+        guess = fit(x, y, train[None], STRENGTHS)
+        chosen = (guess[0] == y)[:, dev].mean(1)
+    else:
+        fold = np.full(len(y), -1)
+        fold[train] = folds(y[train])
+        masks = np.array([train & (fold != i) for i in range(FOLDS)] + [train])
+        guess = fit(x, y, masks, STRENGTHS)
+        chosen = np.mean([(guess[i] == y)[:, fold == i].mean(1) for i in range(FOLDS)], axis=0)
+    return 100 * float(chosen.max()), guess[-1, chosen.argmax()]

@@ -1,0 +1,79 @@
+"""The queue of negative samples, with the age of every entry (MoCoSE sections 3, 5.6)."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+from .settings import Slice
+
+RANDOM = -1  # the "step" in which an entry of the initial fill was born
+
+
+class NegativeQueue:
+    """First in, first out; entries stand newest first.
+
+    `exact` growth starts with `init` random unit vectors and holds whatever has arrived, up to
+    `size`. `published` growth repeats the authors' code. Its buffer starts with `size` random
+    vectors and is cut only once it has counted more than `size` entries. So for some steps up to
+    `2 init` random vectors serve as negatives, and then more than `size` entries in all.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        dim: int,
+        init: int,
+        generator: torch.Generator,
+        growth: str = "exact",
+        device: str | torch.device = "cpu",
+    ):
+        self.size, self.init, self.growth = size, init, growth
+        self.count = init
+        started = size if growth == "published" else init
+        noise = torch.randn(started, dim, generator=generator, device=generator.device)
+        self.keys: Float[Tensor, "n dim"] = F.normalize(noise, dim=-1).to(device)
+        self.born: Int[Tensor, " n"] = torch.full((started,), RANDOM)
+
+    @torch.no_grad()
+    def enqueue(self, keys: Float[Tensor, "batch dim"], step: int) -> None:
+        """Puts the keys of `step` in front; the oldest entries beyond `size` are dropped."""
+        self.count += len(keys)
+        self.keys = torch.cat([keys.detach().to(self.keys.dtype), self.keys])
+        self.born = torch.cat([torch.full((len(keys),), step), self.born])
+        if self.growth == "exact" or self.count > self.size:
+            self.keys, self.born = self.keys[: self.size], self.born[: self.size]
+
+    def refresh(self, keys: Float[Tensor, "m dim"]) -> None:
+        """Replaces the newest entries by `keys`: the same sentences, encoded anew."""
+        keys = keys[: self.size].to(self.keys.dtype)
+        self.keys = torch.cat([keys, self.keys[len(keys) :]])
+
+    def _used(self) -> int:
+        """How many entries, from the newest, serve as negatives."""
+        if self.growth == "published" and self.count + self.init < self.size:
+            return self.count + self.init
+        return len(self.keys)
+
+    def negatives(self, parts: tuple[Slice, ...] = ()) -> Float[Tensor, "n dim"]:
+        """The entries in the half-open ranges `parts`, counted from the newest; () is all.
+
+        While the queue grows, a part that it does not reach yet would leave the loss without
+        negatives; until every part is reached the whole queue is used, as in the authors' code.
+        """
+        keys = self.keys[: self._used()]
+        if not parts or len(keys) < max(high for _, high in parts):
+            return keys
+        return torch.cat([keys[low:high] for low, high in parts])
+
+    def ages(self, step: int) -> Int[Tensor, " n"]:
+        """Steps since each entry was enqueued, newest first; RANDOM for the initial fill."""
+        born = self.born[: self._used()]
+        return torch.where(born == RANDOM, RANDOM, step - born)
+
+    def state_dict(self) -> dict:
+        return {"keys": self.keys, "born": self.born, "count": self.count}
+
+    def load_state_dict(self, state: dict) -> None:
+        self.keys, self.count = state["keys"], state["count"]
+        self.born = state["born"].cpu()  # a checkpoint is loaded as a whole to the keys' device

@@ -1,0 +1,163 @@
+"""The numbers of MoCoSE: one frozen dataclass, each number with its range beside it."""
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+Slice = tuple[int, int]
+
+
+class InputError(Exception):
+    """Bad input. The text is one sentence: what is wrong, and what would be right."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """The closed interval of values that a field accepts."""
+
+    low: float
+    high: float = math.inf
+
+
+Count = Annotated[int, Range(0)]
+Positive = Annotated[int, Range(1)]
+Share = Annotated[float, Range(0, 0.9)]  # of tokens, features or activations that are taken away
+Rate = Annotated[float, Range(0, 0.1)]  # learning rates; larger ones diverge
+Decay = Annotated[float, Range(0, 1)]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How MoCoSE trains an encoder. The defaults follow the paper where it gives a number.
+
+    Raises InputError for a value outside its range and for values that contradict each other.
+    """
+
+    seed: Count = 0
+
+    # data order and optimisation
+    steps: Positive = 200
+    batch_size: Annotated[int, Range(2)] = 64
+    # mixed: any sentences; equal: sentences of one length in a batch; one: one length in the run
+    batch_lengths: Literal["mixed", "equal", "one"] = "equal"
+    max_length: Annotated[int, Range(4)] = 32  # tokens
+    optimizer: Literal["adamw", "adam"] = "adamw"
+    lr: Rate = 3e-4  # of the encoder
+    head_lr: Rate = 3e-4  # of pooler, projection and predictor
+    weight_decay: Annotated[float, Range(0, 1)] = 1e-6
+    warmup_steps: Count = 0
+    freeze_steps: Count = 0  # the heads are trained alone for this many steps
+    max_grad_norm: Annotated[float, Range(1e-6, 1e6)] = 1.0
+    precision: Literal["float32", "bf16"] = "float32"
+    eval_every: Positive = 50  # steps between two evaluations
+    probe_every: Count = 0  # steps between two looks at the geometry; 0: none
+
+    # heads
+    target_dropout: bool = True
+    projection_layers: Annotated[int, Range(0, 3)] = 1
+    predictor_layers: Annotated[int, Range(0, 3)] = 2
+    predictor_dim: Annotated[int, Range(1)] | None = None  # output of both heads; None: the width
+    pooler_activation: Literal["none", "tanh"] = "none"
+    heads: Literal["published", "plain"] = "published"  # LayerNorm and dropout, or Linear and ReLU
+    head_dropout: Share = 0.1
+    head_init: Literal["random", "identity"] = "random"  # of pooler, projection and predictor
+
+    # loss and queue
+    temperature: Annotated[float, Range(1e-3, 100)] = 0.05
+    similarity: Literal["cosine", "dot"] = "cosine"
+    batch_negatives: bool = False  # the batch's other keys are negatives, too
+    queue_size: Count = 512  # K of equation 3
+    queue_init: Count = 128  # random unit vectors at the start
+    queue_growth: Literal["exact", "published"] = "exact"
+    negatives_slice: tuple[Slice, ...] = ()  # ages in keys, newest first; (): the whole queue
+    queue_keys: Literal["normal", "latest"] = "normal"  # latest: encoded anew at every step
+
+    # the target branch
+    ema_decay: Decay = 0.85
+    ema_schedule: Literal["constant", "cosine"] = "constant"
+    ema_decay_end: Decay = 0.85
+    ema_horizon: Annotated[int, Range(1)] | None = None  # steps of the cosine; None: all steps
+    ema_moment: Literal["after_step", "before_forward"] = "after_step"
+    shared_embeddings: bool = False  # the target uses the online branch's embedding layer
+    detach_keys: bool = True
+    target_projection_trained: bool = False  # the optimiser updates it, too
+
+    # augmentation beyond dropout
+    fgsm_epsilon: Annotated[float, Range(0, 1)] = 0.0
+    fgsm_gradient: Literal["current", "stale"] = "current"
+    position_shuffle: bool = False
+    token_cutoff: Share = 0.0
+    feature_cutoff: Share = 0.0
+
+    def __post_init__(self):
+        check(self)
+        for name, (kind, _) in specification(type(self)).items():
+            if kind is float:  # 1 and 1.0 are equal and need one text
+                object.__setattr__(self, name, float(getattr(self, name)))
+        for wrong, sentence in self.contradictions():
+            if wrong:
+                raise InputError(sentence)
+
+    @property
+    def traceable_distance(self) -> float:
+        """Maximum traceable distance in steps (MoCoSE eq. 4); infinite for a decay of 1."""
+        if self.ema_decay == 1:
+            return math.inf
+        return 1 / (1 - self.ema_decay) + self.queue_size / self.batch_size
+
+    def contradictions(self):
+        """Pairs of (do two values contradict each other, the sentence that says so)."""
+        yield self.warmup_steps > self.steps, (
+            f"warmup_steps = {self.warmup_steps} is larger than steps = {self.steps}."
+        )
+        yield self.queue_init > self.queue_size, (
+            f"queue_init = {self.queue_init} is larger than queue_size = {self.queue_size}; "
+            "at most the whole queue can be filled at the start."
+        )
+        yield self.queue_size == 0 and not self.batch_negatives, (
+            "queue_size = 0 leaves the loss without negatives; set batch_negatives = True."
+        )
+        for low, high in self.negatives_slice:
+            yield not 0 <= low < high <= self.queue_size, (
+                f"negatives_slice ({low}, {high}) does not fit a queue of {self.queue_size}; "
+                "it needs 0 <= low < high <= queue_size."
+            )
+        yield self.predictor_dim is not None and self.projection_layers == 0, (
+            "predictor_dim needs a projection, since query and keys must have one width; "
+            "set projection_layers >= 1 or leave predictor_dim out."
+        )
+        yield not self.detach_keys and not self.shared_embeddings, (
+            "detach_keys = False changes nothing unless the embeddings are shared; "
+            "set shared_embeddings = True."
+        )
+        yield self.target_projection_trained and self.detach_keys, (
+            "target_projection_trained = True needs gradients in the target branch; "
+            "set detach_keys = False."
+        )
+        yield self.fgsm_epsilon > 0 and self.precision != "float32", (
+            f"fgsm_epsilon = {self.fgsm_epsilon} would be rounded away in bf16; "
+            "set precision = 'float32'."
+        )
+
+
+@cache
+def specification(cls: type) -> dict[str, tuple[Any, Range]]:
+    """Type and range of every field of a dataclass; the range may stand inside an optional type."""
+    hints, found = get_type_hints(cls, include_extras=True), {}
+    for name, kind in get_type_hints(cls).items():
+        parts = [p for p in (hints[name], *get_args(hints[name])) if get_origin(p) is Annotated]
+        found[name] = kind, get_args(parts[0])[1] if parts else Range(-math.inf)
+    return found
+
+
+def check(values) -> None:
+    """Raises InputError for the first field of a dataclass that is no choice or out of range."""
+    for name, (kind, span) in specification(type(values)).items():
+        value = getattr(values, name)
+        if get_origin(kind) is Literal and value not in get_args(kind):
+            raise InputError(f"{name} = {value!r} is not possible; choose one of {get_args(kind)}.")
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if number and not (math.isfinite(value) and span.low <= value <= span.high):
+            limits = f"[{span.low:g}, {span.high:g}]"
+            raise InputError(f"{name} = {value} is out of range; it must lie in {limits}.")

@@ -1,0 +1,195 @@
+"""What every training has: optimiser, schedule, checkpoints, and the choice of the best weights."""
+
+import json
+import logging
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from tqdm.auto import tqdm
+
+from .evaluation.geometry import collapsed
+from .files import load_state, save_state
+from .settings import InputError, Settings
+
+log = logging.getLogger(__name__)
+SAVE_SECONDS = 30.0  # between two checkpoints, at least
+SAVE_SHARE = 0.02  # of a run's time that checkpoints may take
+
+Measure = Callable[[int], Mapping[str, float]]  # step -> numbers; "score" chooses the checkpoint
+
+
+@dataclass
+class Progress:
+    """What a training has to show so far: plain numbers, part of every checkpoint."""
+
+    step: int = 0
+    seconds: float = 0.0
+    best_score: float | None = None  # None where no score chose the weights
+    best_step: int = 0
+    collapsed: str | None = None  # since which step, and why
+    staleness: list[dict] = field(default_factory=list)  # of the queue (staleness.summary)
+    history: list[dict] = field(default_factory=list)  # step, loss, and what was measured
+    trajectory: list[dict] = field(default_factory=list)  # step, and what the probe gave
+
+
+class Trainer:
+    """All that a training step reads or changes, so that a checkpoint of it is complete.
+
+    `online` is what the optimiser trains: the parameters `pretrained` at `lr`, its other ones and
+    those of `more` at `head_lr`. `scored` is the module whose best weights are kept.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        online: nn.Module,
+        scored: nn.Module,
+        pretrained: list[Tensor],
+        more: list[Tensor] | None = None,
+    ):
+        self.settings, self.online, self.scored = settings, online, scored
+        self.generator = torch.Generator().manual_seed(settings.seed)
+        self.pretrained = pretrained
+        self.optimizer = make_optimizer(settings, online, pretrained, more or [])
+        # without fresh parameters there is nothing to train alone
+        self.frozen = settings.freeze_steps if self.optimizer.param_groups[1]["params"] else 0
+        self.schedule = torch.optim.lr_scheduler.LambdaLR(
+            self.optimizer, lambda step: learning_rate(step, settings.steps, settings.warmup_steps)
+        )
+        self.best: dict | None = None
+        self.progress = Progress()
+        self.saved, self.saving = time.monotonic(), 0.0  # when, and how long it took
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.online.parameters()).device
+
+    def state(self) -> dict:
+        """Tensors and plain values from which `load` goes on."""
+        return {
+            "settings": json.dumps(asdict(self.settings), sort_keys=True),
+            "online": self.online.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "schedule": self.schedule.state_dict(),
+            "best": self.best,
+            "progress": asdict(self.progress),
+            "generator": self.generator.get_state(),
+            "cpu_rng": torch.get_rng_state(),
+            "cuda_rng": torch.cuda.get_rng_state_all(),
+        }
+
+    def load(self, state: dict) -> None:
+        """Raises InputError when the state belongs to other Settings."""
+        if state["settings"] != json.dumps(asdict(self.settings), sort_keys=True):
+            raise InputError("the checkpoint belongs to other settings; delete it to start anew.")
+        for name in ("online", "optimizer", "schedule"):
+            getattr(self, name).load_state_dict(state[name])
+        self.best, self.progress = state["best"], Progress(**state["progress"])
+        self.generator.set_state(state["generator"].cpu())
+        torch.set_rng_state(state["cpu_rng"].cpu())
+        torch.cuda.set_rng_state_all([s.cpu() for s in state["cuda_rng"]])
+
+    def resume(self, checkpoint: Path | None) -> None:
+        """Goes on from `checkpoint` if it is there; a damaged one is dropped, and the log says so."""
+        if checkpoint is None or not checkpoint.exists():
+            return
+        try:
+            state = load_state(checkpoint, self.device)
+        except Exception as cause:  # unpickling a damaged file may raise anything
+            log.warning("%s cannot be used, training starts anew: %s", checkpoint.name, cause)
+            checkpoint.unlink()
+            return
+        self.load(state)
+
+    def steps(self, name: str, bar: bool) -> Iterator[int]:
+        """The numbers of the steps that are left, counted from 1, behind a progress bar."""
+        progress, total = self.progress, self.settings.steps
+        started = time.monotonic() - progress.seconds
+        todo = range(progress.step + 1, total + 1)
+        for step in tqdm(todo, name, total, initial=progress.step, disable=not bar, mininterval=1):
+            for parameter in self.pretrained:
+                parameter.requires_grad_(step > self.frozen)
+            yield step
+            progress.seconds = time.monotonic() - started
+
+    def optimise(self, loss: Tensor, step: int) -> None:
+        """One step of the optimiser. Raises FloatingPointError at an evaluation with a bad loss."""
+        self.loss = loss.detach()
+        if loss.requires_grad:  # not where the encoder is frozen and no head stands behind it
+            self.optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(self.online.parameters(), self.settings.max_grad_norm)
+            self.optimizer.step()
+        self.schedule.step()
+        self.progress.step = step
+
+    def probe_if_due(self, probe: Measure | None) -> None:
+        """Adds what `probe` gives to the trajectory, every `probe_every` steps."""
+        step, every = self.progress.step, self.settings.probe_every
+        if probe and every and step % every == 0:
+            self.progress.trajectory.append({"step": step, **_rounded(probe(step))})
+
+    def evaluate_if_due(self, evaluate: Measure | None, choose: bool) -> None:
+        """Evaluates every `eval_every` steps and at the last one; keeps the best weights.
+
+        Raises FloatingPointError when the loss is no longer finite.
+        """
+        progress, settings = self.progress, self.settings
+        step = progress.step
+        if step % settings.eval_every and step != settings.steps:
+            return
+        if not math.isfinite(loss := self.loss.item()):
+            raise FloatingPointError(f"the loss is {loss} at step {step}: training diverged")
+        measured = evaluate(step) if evaluate else {}
+        progress.history.append({"step": step, "loss": round(loss, 5), **_rounded(measured)})
+        log.info("%s", progress.history[-1])
+        if not progress.collapsed and (why := collapsed(measured)):
+            progress.collapsed = f"step {step}: {why}"
+            log.warning("training collapsed at %s", progress.collapsed)
+        best = -math.inf if progress.best_score is None else progress.best_score
+        if choose and measured.get("score", -math.inf) > best:
+            progress.best_score, progress.best_step = measured["score"], step
+            self.best = {k: v.detach().clone() for k, v in self.scored.state_dict().items()}
+
+    def save_if_due(self, checkpoint: Path | None) -> None:
+        """Writes a checkpoint, at most every 30 seconds and in at most 2 % of the time."""
+        now = time.monotonic()
+        if checkpoint is None or now - self.saved < max(SAVE_SECONDS, self.saving / SAVE_SHARE):
+            return
+        try:
+            save_state(checkpoint, self.state())
+        except OSError as cause:
+            log.warning("no checkpoint could be written, training goes on: %s", cause)
+        self.saved = time.monotonic()
+        self.saving = self.saved - now
+
+    def restore_best(self) -> None:
+        """Puts the chosen weights back into what is scored."""
+        if self.best is not None:
+            self.scored.load_state_dict(self.best)
+
+
+def _rounded(measured: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(float(value), 4) for name, value in measured.items()}
+
+
+def make_optimizer(
+    settings: Settings, online: nn.Module, pretrained: list[Tensor], more: list[Tensor]
+) -> torch.optim.Optimizer:
+    """Two groups: the pre-trained parameters, and all others with those of `more`."""
+    own = {id(p) for p in pretrained}
+    fresh = [p for p in online.parameters() if id(p) not in own] + more
+    kind = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[settings.optimizer]
+    groups = [{"params": pretrained, "lr": settings.lr}, {"params": fresh, "lr": settings.head_lr}]
+    return kind(groups, weight_decay=settings.weight_decay, fused=True)
+
+
+def learning_rate(step: int, steps: int, warmup: int) -> float:
+    """Factor on the peak rate after `step` steps: linear warm-up, then linear decay to 0."""
+    warm = (step + 1) / warmup if step < warmup else 1.0
+    return min(warm, 1 - step / steps)

@@ -1,0 +1,1 @@
+"""The study around `mocose_lib`: configs, data, systems, claims, runs, results."""

@@ -1,0 +1,142 @@
+"""The Config of a run: every number that can change a result, with the study's own defaults.
+
+A Config is the experiment. Two configs that differ in a field that can change a result get
+different run ids. What cannot change one (device, workers, progress bars) is no field. Presets
+and profiles, which change many fields at once, stand in `profiles.py`.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from mocose_lib.settings import Count, InputError, Positive, Range, Settings, Share, specification
+
+from .checks import accepts, contradictions
+
+TextAugmentation = Literal["none", "typos", "synonym", "insertion", "paraphrase", "back_translation"]
+Dropout = Annotated[float, Range(0, 0.9)]
+Weight = Annotated[float, Range(0, 100)]  # of a term of a loss
+
+
+@dataclass(frozen=True)
+class Config(Settings):
+    """One run: what is trained, on what, how, and how its weights are chosen.
+
+    The method's own numbers are those of `mocose_lib.Settings`. Raises InputError on impossible
+    values.
+    """
+
+    # what is trained, and what it is measured on
+    method: str = "mocose"  # a system, see `systems.METHODS`
+    encoder: str = "tiny"  # a folder under data/encoders, a path, or a hub name
+    encoder_layers: Annotated[int, Range(1)] | None = None  # keep the first n layers
+    encoder_init: Literal["pretrained", "random"] = "pretrained"  # random: its shape alone
+    corpus: str = "open"  # a name in data.CORPORA, or a text file, one sentence a line
+    corpus_size: Annotated[int, Range(2)] = 40_000  # sentences
+    benchmark: str = "open"  # open, real, sample (a part of open), or files of one's own
+    pooling: Literal["cls", "cls_pooler", "mean", "first_last"] = "cls"
+    dropout: Dropout = 0.1
+    fast: bool = True  # the faster forms of `fast/`; their random numbers are others
+
+    # evaluation and choice of the checkpoint
+    selection: Literal["dev", "test", "last"] = "dev"
+    eval_max_length: Annotated[int, Range(4)] = 128  # tokens
+    transfer: bool = False  # measure the transfer tasks, too
+    resamples: Count = 0  # of the test pairs, each scored once more
+    whitened_on: Count = 0  # sentences of the corpus whose whitening follows training; 0: none
+
+    # views
+    crop: Share = 0.0  # tokens cut away at the two ends of a sentence
+    word_deletion: Share = 0.0  # tokens left out, at least one
+    text_augmentation: TextAugmentation = "none"
+    augmentation_models: tuple[str, ...] = ()  # (): those of text_augment.models_of
+    augmentation_rate: Annotated[float, Range(0.01, 1)] = 0.1  # of the words, at least one
+    augmented_views: Literal["target", "both"] = "both"  # which are rewritten or shortened
+    augment_at_evaluation: bool = False  # shuffle and cut-offs while scoring, too
+
+    # other systems (systems/)
+    statistics: Literal["task", "corpus"] = "task"  # whitening, flow, SIF: texts they learn from
+    kept_dimensions: Positive | None = None  # whitening; None: all in which the vectors vary
+    vectors: str = "glove/glove.6B.50d.subset.txt.xz"  # a file of the data folder, or a path
+    sif: Annotated[float, Range(0, 1)] = 0.0  # a of the weight a / (a + p(word)); 0: plain average
+    idf: bool = False  # word counts: weighted by inverse document frequency
+    mlp: Literal["training", "always", "never"] = "training"  # SimCSE: always: at evaluation, too
+    positives: Literal["same", "next_sentence"] = "same"  # SimCSE: of a sentence
+    two_encoders: bool = False  # SimCSE: each view has one
+    same_mask: bool = False  # SimCSE: both views have one dropout mask
+    mlm_weight: Weight = 0.0  # SimCSE: of the auxiliary masked-language-model term
+    dropout_low: Dropout = 0.0  # S-SimCSE: rates are drawn from U(dropout_low, dropout_high)
+    dropout_high: Dropout = 0.2
+    sentence_dropout: bool = True  # S-SimCSE: each sentence draws its own rates
+    triplets: str = "nli/nli_triplets_small.tsv"  # supervised SimCSE: also a name of the hub
+    hard_negatives: bool = True  # supervised SimCSE: contradictions are negatives
+    hard_negative_weight: Weight = 1.0  # supervised SimCSE: alpha of a premise's contradiction
+    ct_negatives: Positive = 7  # contrastive tension: other sentences beside each one
+    flow_steps: Positive = 6  # BERT-flow: couplings
+    flow_width: Positive = 256  # BERT-flow: hidden width of a coupling's network
+    span_min: Positive = 8  # DeCLUTR: tokens of the shortest span; of the longest: max_length - 2
+    span_anchors: Positive = 2  # DeCLUTR: of a document
+    span_positives: Positive = 2  # DeCLUTR: of an anchor
+    span_mlm_weight: Weight = 1.0  # DeCLUTR: of its masked-language-model term
+
+    def __post_init__(self):
+        for name, (kind, _) in specification(type(self)).items():
+            if not accepts(kind, value := getattr(self, name)):
+                choices = get_args(kind) if get_origin(kind) is Literal else kind
+                raise InputError(f"{name} = {value!r} is not possible; it must be one of {choices}.")
+        super().__post_init__()
+
+    def contradictions(self):
+        yield from super().contradictions()
+        yield from contradictions(self)
+
+    def identity(self) -> str:
+        """The canonical text that names a run, the same for equal configs."""
+        values = asdict(self)
+        unused = [name for name, neutral in ADDED_LATER.items() if values[name] == neutral]
+        return json.dumps({k: v for k, v in values.items() if k not in unused}, sort_keys=True)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Config":
+        """Builds a Config from parsed JSON. Raises InputError on an unknown field."""
+        check_names(values)
+        # JSON has lists only
+        tuples = [name for name in values if get_origin(FIELDS[name].type) is tuple]
+        return cls(**{**values, **{name: _tuples(values[name]) for name in tuples}})
+
+
+# Fields that were added after the first runs, with the value that those runs had. They stay out
+# of a run's name while they have this value, so that a new field does not orphan finished runs.
+ADDED_LATER: Mapping[str, Any] = MappingProxyType({})
+
+FIELDS = MappingProxyType({field.name: field for field in fields(Config)})
+
+
+def _tuples(value):
+    """Nested lists as nested tuples."""
+    return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value
+
+
+def check_names(values: Iterable[str]) -> None:
+    """Raises InputError for a name that is no field, with the nearest one that is."""
+    for name in values:
+        if name not in FIELDS:
+            near = get_close_matches(name, FIELDS, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(FIELDS)}."
+            raise InputError(f"Config has no field {name!r}; {hint}")
+
+
+def choose(table: Mapping, name: str, what: str):
+    """table[name]. Raises InputError naming what there is when `name` is not in it."""
+    if name not in table:
+        raise InputError(f"there is no {what} {name!r}; choose one of {', '.join(table)}.")
+    return table[name]
+
+
+def vary(config: Config, **changes) -> Config:
+    """A copy of `config` with some fields changed, validated."""
+    check_names(changes)
+    return replace(config, **changes)

@@ -1,0 +1,160 @@
+"""Labelled tables: the STS tasks' pairs with their gold scores, and the transfer tasks.
+
+The benchmark "open" lies in this repository, under data/open: pairs of image captions and of
+translations, with the scores that people gave them. "sample" is a part of it, for tests. "real"
+is the papers' seven tasks, read from the folder MOCOSE_DATA names (`--data`) or, without one,
+from the hub at pinned revisions.
+"""
+
+from functools import cache
+from pathlib import Path
+
+import datasets
+import pandas as pd
+
+from mocose_study.config import InputError, choose
+
+from .files import study_folder
+from .sources import checked, folder
+
+OPEN_DEV = "images2014"
+OPEN_TESTS = ("images2015", "snli2017", "postediting2016")
+SAMPLE = 60  # pairs of each open task
+BENCHMARKS = ("open", "sample", "real")
+
+# STS tasks: file (or files of splits) in the data folder; repository and revision on the hub.
+STS = {
+    "STS12": ("sts/STS12.tsv", "mteb/sts12-sts", "a0d554a64d88156834ff5ae9920b964011b16384"),
+    "STS13": ("sts/STS13.tsv", "mteb/sts13-sts", "7e90230a92c190f1bf69ae9002b8cea547a64cca"),
+    "STS14": ("sts/STS14.tsv", "mteb/sts14-sts", "6031580fec1f6af667f0bd2da0a551cf4f0b2375"),
+    "STS15": ("sts/STS15.tsv", "mteb/sts15-sts", "ae752c7c21bf194d8b67fd573edf7ae58183cbe3"),
+    "STS16": ("sts/STS16.tsv", "mteb/sts16-sts", "4d8694f8f0e0100860b497b999b3dbed754a0513"),
+    "STS-B": ("sts/STSB.{split}.tsv", "mteb/stsbenchmark-sts",
+              "b0fddb56ed78048fa8b90373c8a3cfc37b684831"),
+    "SICK-R": ("sts/SICKR.{split}.tsv", "mteb/sickr-sts",
+               "20a6d6f312dd54037fe07a32d58e5e168867909d"),
+}  # fmt: skip
+HUB_SPLITS = {"dev": "validation", "test": "test", "train": "train"}
+PAIR_COLUMNS = ("score", "sentence1", "sentence2")
+
+
+def read_pairs(path: Path) -> pd.DataFrame:
+    """A file of scored pairs: columns score, sentence1, sentence2, and perhaps subset.
+
+    Raises InputError, naming file and line, on a missing column, an empty sentence, a score that
+    is no number from 0 to 5, and on scores that are all equal.
+    """
+    frame = read_table(path)
+    if lost := [column for column in PAIR_COLUMNS if column not in frame]:
+        raise InputError(f"{path} has no column {lost[0]!r}; it needs {', '.join(PAIR_COLUMNS)}.")
+    score = pd.to_numeric(frame["score"], errors="coerce")
+    wrong = {
+        "has a score that is no number from 0 to 5": ~score.between(0, 5),
+        "has an empty sentence": (frame[["sentence1", "sentence2"]] == "").any(axis=1),
+    }
+    for what, rows in wrong.items():
+        if rows.any():
+            raise InputError(f"{path} {what} in line {rows.idxmax() + 2}.")
+    if score.nunique() < 2:
+        raise InputError(f"{path} has {len(frame)} pairs and fewer than two different scores.")
+    return frame.assign(score=score)
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """A tab-separated file without quoting, all cells as text."""
+    try:
+        return pd.read_csv(path, sep="\t", quoting=3, keep_default_na=False, dtype=str)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as cause:
+        raise InputError(f"{path.name} is no readable tab-separated file: {cause}.") from cause
+
+
+def sts_pairs(task: str, split: str = "test", benchmark: str = "real") -> pd.DataFrame:
+    """Pairs of one STS task: columns score (0-5), sentence1, sentence2, and perhaps subset."""
+    if benchmark in ("open", "sample"):
+        choose(dict.fromkeys((OPEN_DEV, *OPEN_TESTS)), task, "open task")
+        frame = read_pairs(checked(study_folder() / "data" / "open", f"{task}.tsv"))
+        return frame.head(SAMPLE) if benchmark == "sample" else frame
+    file, repository, revision = choose(STS, task, "STS task")
+    if local := folder():
+        return read_pairs(checked(local, file.format(split=split.lower())))
+    try:
+        found = datasets.load_dataset(repository, split=HUB_SPLITS[split], revision=revision)
+    except OSError as cause:
+        raise InputError(
+            f"{task} is not on this machine and the hub did not give it ({type(cause).__name__}); "
+            "give a local folder with --data."
+        ) from cause
+    frame = found.to_pandas()
+    frame["subset"] = frame.get("genre", task)
+    return frame[["subset", *PAIR_COLUMNS]]
+
+
+def files_of(benchmark: str) -> list[str]:
+    """The files of a benchmark, as data/SHA256SUMS names them."""
+    if benchmark == "real":
+        names = [file for file, _, _ in STS.values()]
+        return [n.format(split=split) for n in names for split in ("dev", "test")]
+    return [f"open/{task}.tsv" for task in (OPEN_DEV, *OPEN_TESTS)]
+
+
+def sts_tasks(benchmark: str) -> tuple[str, ...]:
+    """Names of the tasks that test a system; of "real" in the papers' order."""
+    if benchmark in ("open", "sample"):
+        return OPEN_TESTS
+    return tuple(STS)
+
+
+def dev_task(benchmark: str) -> str:
+    """The task whose dev split chooses checkpoints."""
+    return "STS-B" if benchmark == "real" else OPEN_DEV
+
+
+@cache
+def test_tables(benchmark: str) -> dict[str, pd.DataFrame]:
+    """The test split of every task: what `mocose_lib.evaluate` takes."""
+    return {f"{task} test": sts_pairs(task, "test", benchmark) for task in sts_tasks(benchmark)}
+
+
+@cache
+def dev_tables(benchmark: str) -> dict[str, pd.DataFrame]:
+    """The dev split that chooses checkpoints, in the same form."""
+    task = dev_task(benchmark)
+    return {f"{task} dev": sts_pairs(task, "dev", benchmark)}
+
+
+def sentences(tables: dict[str, pd.DataFrame]) -> list[str]:
+    """All distinct sentences of the tables."""
+    columns = (t[c] for t in tables.values() for c in ("sentence1", "sentence2"))
+    return list(dict.fromkeys(s for column in columns for s in column))
+
+
+TRANSFER = ("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC")
+LABELLED_COLUMNS = (("split", "label", "sentence"), ("split", "label", "sentence1", "sentence2"))
+LABELLED_SPLITS = ({"all"}, {"train", "test"}, {"train", "dev", "test"})
+
+
+def transfer_task(name: str) -> pd.DataFrame:
+    """One transfer task: columns split, label (text), and sentence or sentence1, sentence2.
+
+    Splits are "all" (to be cross-validated), or "train", "test" and perhaps "dev". Raises
+    InputError when the task is unknown, its file missing, damaged or not of this form.
+    """
+    choose(dict.fromkeys(TRANSFER), name, "transfer task")
+    if (local := folder()) is None:
+        raise InputError(f"transfer task {name} needs a data folder; give --data or MOCOSE_DATA.")
+    return check_labelled(read_table(checked(local, f"transfer/{name}.tsv")), f"{name}.tsv")
+
+
+def check_labelled(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """`frame` itself. Raises InputError on wrong columns or splits, empty cells, a single label."""
+    if tuple(frame.columns) not in LABELLED_COLUMNS:
+        raise InputError(f"{name} has columns {list(frame)}; it needs {list(LABELLED_COLUMNS[0])}, "
+                         "or sentence1 and sentence2 in place of sentence.")  # fmt: skip
+    if frame.isna().any(axis=None) or (frame == "").any(axis=None):
+        raise InputError(f"{name} has an empty cell: a row was cut off.")
+    if set(frame["split"]) not in LABELLED_SPLITS:
+        raise InputError(f"{name} has the splits {sorted(set(frame['split']))}; it needs 'all', or "
+                         "'train', 'test' and perhaps 'dev'.")  # fmt: skip
+    if frame["label"].nunique() < 2:
+        raise InputError(f"{name} has fewer than two labels; there is nothing to tell apart.")
+    return frame

@@ -1,0 +1,86 @@
+"""What pre-training reads: a WordPiece vocabulary, and batches with masked tokens."""
+
+import datasets
+import numpy as np
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from transformers import BertTokenizerFast
+
+from mocose_study.config.profiles import PretrainConfig
+
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+PAD, UNK, CLS, SEP, MASK = range(5)
+
+
+def train_tokenizer(sentences, vocab_size: int) -> BertTokenizerFast:
+    """A lower-casing WordPiece tokenizer learnt from `sentences` (an iterable of str)."""
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    tokenizer.train_from_iterator(
+        sentences,
+        trainers.WordPieceTrainer(vocab_size=vocab_size, special_tokens=SPECIAL, show_progress=False),
+    )
+    return BertTokenizerFast(tokenizer_object=tokenizer, do_lower_case=True)
+
+
+class Batches:
+    """Endless batches of token ids from documents, alternating between two fixed shapes.
+
+    Sentence pairs fill (tokens / 2n, 2n) arrays, half of them with a random second sentence;
+    single sentences fill (tokens / n, n) arrays, n = `config.sentence_length`.
+    Batch number i depends on (seed, i) alone, so that a resumed run sees the same data.
+    """
+
+    def __init__(self, config: PretrainConfig, documents: datasets.Dataset):
+        self.config = config
+        table = documents.data.table.combine_chunks()
+        ids = table.column("input_ids").chunk(0)
+        self.tokens = ids.values.to_numpy()
+        self.offsets = ids.offsets.to_numpy()
+        self.document = table.column("document").to_numpy()
+
+    def sentence(self, i: int, length: int) -> np.ndarray:
+        return self.tokens[self.offsets[i] : min(self.offsets[i + 1], self.offsets[i] + length)]
+
+    def batch(self, step: int) -> dict[str, np.ndarray]:
+        """input_ids and token_type_ids (n, length) int64, is_next (n,) int64, -1 where single."""
+        rng = np.random.default_rng([self.config.seed, step])
+        pairs = step % 2 == 0
+        length = self.config.sentence_length * (2 if pairs else 1)
+        n = self.config.tokens_per_batch // length
+        ids = np.full((n, length), PAD, np.int64)
+        types = np.zeros((n, length), np.int64)
+        is_next = np.full(n, -1)
+        for row, i in enumerate(rng.integers(0, len(self.document) - 1, n)):
+            first = self.sentence(i, self.config.sentence_length - 2)
+            text = [CLS, *first, SEP]
+            if pairs:
+                j = i + 1
+                is_next[row] = self.document[i] == self.document[j] and rng.random() < 0.5
+                if not is_next[row]:
+                    j = rng.integers(0, len(self.document))
+                second = self.sentence(j, length - len(text) - 1)
+                types[row, len(text) : len(text) + len(second) + 1] = 1
+                text += [*second, SEP]
+            ids[row, : len(text)] = text
+        return {"input_ids": ids, "token_type_ids": types, "is_next": is_next, **self.mask(ids, rng)}
+
+    def mask(self, ids: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        """Replaces 15 % of the ordinary tokens in place; returns where (flat) and what they were.
+
+        `positions` has the same length in every batch of a shape (padded with -100 targets):
+        on CPU a new shape costs more than a few wasted rows.
+        """
+        original = ids.reshape(-1).copy()
+        ordinary = np.flatnonzero(original > MASK)
+        chosen = rng.permutation(ordinary)[: int(self.config.masked * len(ordinary))]
+        kind = rng.random(len(chosen))
+        flat = ids.reshape(-1)
+        flat[chosen[kind < 0.8]] = MASK
+        random_ones = chosen[(kind >= 0.8) & (kind < 0.9)]
+        flat[random_ones] = rng.integers(MASK + 1, self.config.vocab_size, len(random_ones))
+        size = int(self.config.masked * ids.size)
+        positions, targets = np.zeros(size, np.int64), np.full(size, -100)
+        positions[: len(chosen)], targets[: len(chosen)] = chosen, original[chosen]
+        return {"positions": positions, "targets": targets, "original": original.reshape(ids.shape)}

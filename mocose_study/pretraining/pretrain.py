@@ -1,0 +1,196 @@
+"""Masked-language-model pre-training of the study's own small encoders.
+
+BERT's recipe (Devlin et al. 2019) at small scale: 15 % of the tokens are predicted
+(80 % masked, 10 % random, 10 % kept), sentence pairs carry the next-sentence objective.
+`bag_of_words` adds one term: [CLS] alone has to predict the tokens of its text, so that it
+carries the sentence (a bottleneck in the spirit of RetroMAE, Xiao et al. 2022).
+"""
+
+import json
+import logging
+import math
+import platform
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import datasets
+import numpy as np
+import torch
+from torch.nn import functional as F
+from tqdm.auto import tqdm
+from transformers import BertConfig, BertForPreTraining, BertTokenizerFast
+
+from mocose_study.results.card import folder_of, write_card
+from mocose_study.config import InputError
+from mocose_study.data.corpora import load_corpus, tokenized
+from mocose_lib.files import write_atomically
+from mocose_study.pretraining.masking import MASK, PAD, Batches, train_tokenizer
+from mocose_study.config.profiles import PretrainConfig
+from mocose_study.runs.run import default_device
+
+log = logging.getLogger(__name__)
+
+
+def losses(model: BertForPreTraining, batch: dict[str, torch.Tensor], objectives) -> dict:
+    """Mean cross-entropy in nats of every objective in `objectives`."""
+    attention = (batch["input_ids"] != PAD).long()
+    hidden = model.bert(
+        batch["input_ids"], attention_mask=attention, token_type_ids=batch["token_type_ids"]
+    )
+    tokens = hidden.last_hidden_state
+    heads = model.cls
+    logits = heads.predictions(tokens.flatten(0, 1)[batch["positions"]])
+    found = {"masked": F.cross_entropy(logits.float(), batch["targets"])}
+    if "next_sentence" in objectives and (batch["is_next"] >= 0).all():
+        scores = heads.seq_relationship(hidden.pooler_output)
+        found["next_sentence"] = F.cross_entropy(scores.float(), 1 - batch["is_next"])
+    if "bag_of_words" in objectives:
+        words = heads.predictions(tokens[:, 0]).float().log_softmax(-1)
+        inside = batch["original"] > MASK
+        found["bag_of_words"] = -(words.gather(1, batch["original"]) * inside).sum() / inside.sum()
+    return found
+
+
+def new_model(config: PretrainConfig) -> BertForPreTraining:
+    torch.manual_seed(config.seed)
+    bert = BertConfig(
+        vocab_size=config.vocab_size,
+        num_hidden_layers=config.layers,
+        hidden_size=config.hidden_size,
+        num_attention_heads=config.attention_heads,
+        intermediate_size=4 * config.hidden_size,
+        max_position_embeddings=config.max_positions,
+        hidden_dropout_prob=config.dropout,
+        attention_probs_dropout_prob=config.dropout,
+    )
+    return BertForPreTraining(bert)
+
+
+def learning_rate(step: int, config: PretrainConfig) -> float:
+    """Factor on the peak rate: linear warm-up, then linear decay to zero."""
+    warm = step / max(1, config.warmup_steps)
+    left = (config.steps - step) / max(1, config.steps - config.warmup_steps)
+    return max(0.0, min(1.0, warm, left))
+
+
+class Pretraining:
+    """Model, optimiser, schedule and record of a pre-training: what its checkpoint holds."""
+
+    def __init__(self, config: PretrainConfig, device: str):
+        self.config = config
+        self.model = new_model(config).to(device).train()
+        self.optimizer = torch.optim.AdamW(
+            self.model.parameters(), lr=config.lr, betas=(0.9, 0.98),
+            weight_decay=config.weight_decay)  # fmt: skip
+        self.schedule = torch.optim.lr_scheduler.LambdaLR(
+            self.optimizer, lambda step: learning_rate(step, config)
+        )
+        self.record = {"step": 0, "tokens": 0, "seconds": 0.0, "curve": []}
+        self.window: dict[str, list[float]] = {}  # losses since the last point of the curve
+
+    def save(self, path: Path) -> None:
+        parts = {name: getattr(self, name).state_dict() for name in PARTS}
+        rest = {"config": asdict(self.config), "record": self.record}
+        write_atomically(path, lambda p: torch.save({**parts, **rest}, p))
+
+    def load(self, path: Path, device: str) -> None:
+        """Raises InputError when the checkpoint is of another PretrainConfig."""
+        saved = torch.load(path, map_location=device, weights_only=False)
+        if saved["config"] != asdict(self.config):
+            raise InputError(f"{path} belongs to other settings; delete it or use another folder.")
+        for name in PARTS:
+            getattr(self, name).load_state_dict(saved[name])
+        self.record = saved["record"]
+
+    def step(self, batch: dict[str, np.ndarray], device: str) -> None:
+        """One update; adds the losses to the window."""
+        tensors = {name: torch.from_numpy(part).to(device) for name, part in batch.items()}
+        torch.manual_seed(self.config.seed + self.record["step"])  # dropout: resumed as unbroken
+        with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=self.config.bf16):
+            found = losses(self.model, tensors, self.config.objectives)
+        self.optimizer.zero_grad()
+        sum(found.values()).backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+        self.schedule.step()
+        self.record["step"] += 1
+        self.record["tokens"] += int((batch["original"] > MASK).sum())
+        for name, value in found.items():
+            self.window.setdefault(name, []).append(value.item())
+
+    def note(self) -> None:
+        """A point of the loss curve: the mean of the window. FloatingPointError if not finite."""
+        step, tokens = self.record["step"], self.record["tokens"]
+        means = {name: round(float(np.mean(values)), 4) for name, values in self.window.items()}
+        self.window = {}
+        if not all(map(math.isfinite, means.values())):
+            raise FloatingPointError(f"the pre-training loss is {means} at step {step}")
+        self.record["curve"].append({"step": step, "tokens": tokens, **means})
+        log.info("step %d: %s", step, means)
+
+
+PARTS = ("model", "optimizer", "schedule")
+
+
+def pretrain(
+    config: PretrainConfig,
+    documents: datasets.Dataset,
+    tokenizer: BertTokenizerFast,
+    folder: Path,
+    device: str = "cpu",
+    save_every: int = 250,
+) -> Path:
+    """Trains from scratch (or on from `folder`/state.pt) and saves the encoder in `folder`.
+
+    `documents` has one sentence a row: `input_ids` (without special tokens) and `document`.
+    Leaves an fp16 safetensors checkpoint that plain `transformers` loads, with the tokenizer,
+    and `pretraining.json`: the configuration, the loss curve, tokens seen, seconds, hardware.
+    """
+    t = Pretraining(config, device)
+    checkpoint = folder / "state.pt"
+    if checkpoint.exists():
+        t.load(checkpoint, device)
+    batches, first = Batches(config, documents), t.record["step"]
+    started = time.perf_counter() - t.record["seconds"]
+    for i in tqdm(range(first, config.steps), desc=f"pretrain {config.name}", initial=first,
+                  total=config.steps, mininterval=10):  # fmt: skip
+        t.step(batches.batch(i), device)
+        if t.record["step"] % save_every == 0 or t.record["step"] == config.steps:
+            t.record["seconds"] = round(time.perf_counter() - started, 1)
+            t.note()
+            t.save(checkpoint)
+    t.model.half().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    text = json.dumps({"config": asdict(config), "hardware": hardware(device), **t.record}, indent=1)
+    write_atomically(folder / "pretraining.json", lambda p: p.write_text(text + "\n"))
+    return folder
+
+
+def hardware(device: str) -> str:
+    name = torch.cuda.get_device_name() if device == "cuda" else platform.machine()
+    return f"{device}: {name}, {torch.get_num_threads()} thread(s)"
+
+
+def make_encoder(config: PretrainConfig, folder: Path | None = None) -> Path:
+    """Tokenizer, training and model card: `mocose pretrain`. Returns the encoder's folder.
+
+    Raises InputError when the corpus is missing. Interrupted, it goes on from `state.pt`. Two
+    trainings of a vocabulary may break ties differently: to repeat an encoder to the letter,
+    put its tokenizer files into the folder first.
+    """
+    folder = folder or folder_of(config)
+    if (folder / "model.safetensors").exists():
+        raise InputError(f"there is an encoder in {folder} already; give another --folder.")
+    corpus = load_corpus(config.corpus, config.corpus_size)
+    if (folder / "tokenizer.json").exists():
+        tokenizer = BertTokenizerFast.from_pretrained(folder)
+    else:
+        text = corpus.select(range(0, len(corpus), 3))  # a third is plenty for a small vocabulary
+        texts = (sentence for batch in text.iter(1000) for sentence in batch["sentence"])
+        tokenizer = train_tokenizer(texts, config.vocab_size)
+        tokenizer.save_pretrained(folder)
+    pretrain(config, tokenized(corpus, tokenizer, None), tokenizer, folder, default_device())
+    write_card(folder, config)
+    (folder / "state.pt").unlink()
+    return folder

@@ -1,0 +1,42 @@
+"""What notebooks let one move by hand: JupyterLab shows controls, paper the default."""
+
+import os
+
+import ipywidgets
+
+from mocose_study.results import plots, show
+from mocose_study.config import vary
+from mocose_lib.queue import ages_over_time
+from mocose_study.config.profiles import configure
+
+DECAYS = (0.0, 0.5, 0.8, 0.85, 0.9, 0.95, 0.99)
+QUEUES = (128, 256, 512, 1024, 4096)
+BATCHES = (32, 64, 128, 256)
+
+
+def queue_point(profile: str, decay: float, queue: int, batch: int) -> None:
+    """Prints the traceable distance and what the runs at this point scored; draws the ages of the
+    queue's entries in the first steps. A quarter of the queue is filled at the start."""
+    config = vary(configure(profile), ema_decay=decay, queue_size=queue, queue_init=queue // 4,
+                  batch_size=batch)  # fmt: skip
+    distance = f"maximum traceable distance {config.traceable_distance:.2f} steps"
+    print(f"{distance}; {show.stored(config, profile)}")
+    plots.queue_ages(ages_over_time(config, steps=24), f"K = {queue}, batch {batch}")
+
+
+def move_queue(profile: str) -> None:
+    """Controls for decay, queue and batch, and below them `queue_point`.
+
+    Without a Jupyter server, as under papermill, the default point alone: there nothing answers a
+    control's messages, and they can hold the execution up for ever.
+    """
+    default = configure(profile)
+    if "JPY_SESSION_NAME" not in os.environ:  # the server sets it for the kernels it starts
+        queue_point(profile, default.ema_decay, default.queue_size, default.batch_size)
+        return
+    ipywidgets.interact(
+        queue_point, profile=ipywidgets.fixed(profile),
+        decay=ipywidgets.Dropdown(options=DECAYS, value=default.ema_decay),
+        queue=ipywidgets.Dropdown(options=QUEUES, value=default.queue_size),
+        batch=ipywidgets.Dropdown(options=BATCHES, value=default.batch_size),
+    )  # fmt: skip

@@ -1,0 +1,116 @@
+"""Words that a masked language model puts in place of a sentence's own, or between them.
+
+As nlpaug's ContextualWordEmbsAug, actions "substitute" and "insert". Deviations: all masks of a
+sentence are filled in one pass, none sees what the others became; only whole words are put in.
+"""
+
+from functools import cached_property
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from mocose_study.config import InputError
+from mocose_study.rewriting.language_models import LanguageModel, by_length
+from mocose_study.rewriting.word_edits import drawn_words, replaced
+
+TOP = 100  # most probable words, one of which is drawn; nlpaug's default
+BATCH = 128
+WORD_STARTS = ("Ġ", "▁")  # of byte-level BPE, of sentencepiece
+
+
+class ContextualWords:
+    """Replaces or inserts words that a masked language model finds probable.
+
+    Raises InputError when the model's vocabulary has no whole words.
+    """
+
+    def __init__(self, language_model: LanguageModel):
+        self.model, self.tokenizer = language_model.model, language_model.tokenizer
+        self.positions = language_model.positions
+        if len(self.words) < 2:
+            name = self.model.name_or_path
+            raise InputError(f"the augmentation model {name!r} has no whole words to put in.")
+
+    @cached_property
+    def words(self) -> dict[int, str]:
+        """The tokens that are whole words of two letters or more."""
+        tokens = self.tokenizer.convert_ids_to_tokens(range(len(self.tokenizer)))
+        marked = any(token.startswith(WORD_STARTS) for token in tokens)
+        words = {
+            i: self.tokenizer.convert_tokens_to_string([token]).strip()
+            for i, token in enumerate(tokens)
+            if (token.startswith(WORD_STARTS) if marked else not token.startswith("##"))
+        }
+        return {i: word for i, word in words.items() if len(word) > 1 and word.isalpha()}
+
+    @cached_property
+    def no_words(self) -> Bool[Tensor, " vocabulary"]:
+        found = torch.ones(self.model.config.vocab_size, dtype=torch.bool)
+        found[list(self.words)] = False
+        return found.to(self.model.device)
+
+    @torch.no_grad()
+    def logits(self, ids: list[list[int]]) -> Float[Tensor, "masks vocabulary"]:
+        """At the masks of all rows, row by row; the head sees no other position."""
+        batch = self.tokenizer.pad({"input_ids": ids}, return_tensors="pt").to(self.model.device)
+        masks = batch["input_ids"] == self.tokenizer.mask_token_id
+
+        def keep_masks(module, inputs, output):
+            output.last_hidden_state = output.last_hidden_state[masks][None]
+
+        hook = self.model.base_model.register_forward_hook(keep_masks)
+        try:
+            return self.model(**batch).logits[0]
+        finally:
+            hook.remove()
+
+    def fill(
+        self, texts: list[str], avoid: list[list[str]], rng: np.random.Generator
+    ) -> list[list[str]]:
+        """A word for each mask of each text, drawn by probability; never the one to avoid there.
+
+        Fewer words than masks come back where a text is too long for the model.
+        """
+        ids = self.tokenizer(texts, truncation=True, max_length=self.positions)["input_ids"]
+        found: list[list[str]] = [[] for _ in texts]
+        for rows in by_length(ids, BATCH):
+            logits = self.logits([ids[i] for i in rows]).masked_fill(self.no_words, -torch.inf)
+            values, tokens = (x.cpu().numpy() for x in logits.topk(min(TOP, len(self.words))))
+            # sorting logits with Gumbel noise draws from their softmax, without replacement
+            order = np.argsort(-(values + rng.gumbel(size=values.shape)), axis=1)[:, :2]
+            drawn = iter(np.take_along_axis(tokens, order, axis=1))
+            for row in rows:
+                masks = ids[row].count(self.tokenizer.mask_token_id)
+                for unwanted in avoid[row][:masks]:
+                    first, second = (self.words[i] for i in next(drawn))
+                    found[row].append(second if first.lower() == unwanted.lower() else first)
+        return found
+
+    def rewrite(
+        self, texts: list[str], rate: float, rng: np.random.Generator, insert: bool
+    ) -> list[str]:
+        """Texts in which a share `rate` of the words, at least one, is replaced.
+
+        With `insert` the new words stand before the drawn ones instead.
+        """
+        mask = self.tokenizer.mask_token
+        drawn = [[] if mask in text else drawn_words(text, rate, rng) for text in texts]
+        changed = [i for i, words in enumerate(drawn) if words]
+
+        def edited(i: int, new: list[str]) -> str:
+            words = drawn[i][: len(new)]
+            if insert:
+                new = [f"{other} {word[0]}" for other, word in zip(new, words, strict=True)]
+            return replaced(texts[i], words, new)
+
+        masked = [edited(i, [mask] * len(drawn[i])) for i in changed]
+        found = self.fill(masked, [[word[0] for word in drawn[i]] for i in changed], rng)
+        result = list(texts)
+        for i, new in zip(changed, found, strict=True):
+            if not insert:
+                new = [w.capitalize() if old[0][0].isupper() and w.islower() else w
+                       for w, old in zip(new, drawn[i], strict=False)]  # fmt: skip
+            result[i] = edited(i, new)
+        return result

@@ -1,0 +1,154 @@
+"""What a section of the study is made of: points, their runs, and the claims about them.
+
+The sections themselves stand in `sections/`, a file each. Rules are committed before the runs
+that they judge.
+"""
+
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pandas as pd
+
+from mocose_study.claims.verdicts import Claim
+from mocose_study.config import Config, choose
+from mocose_study.config.profiles import WIDTHS, configure
+from mocose_study.claims.rules import Best, Better, Equivalent
+
+PAPER = Path(__file__).resolve().parents[1] / "data" / "paper"
+
+# Seeds of every point. Five is the least for which a verdict is given; quick gives none.
+SEEDS = MappingProxyType({
+    "smoke": range(1), "quick": range(1), "tiny": range(5), "mini": range(5),
+    "base": range(5), "large": range(5), "roberta-base": range(5),
+})  # fmt: skip
+# Which points a profile runs: 1, the telling ones; 2, all; 3, those of large models, too.
+TIERS = MappingProxyType({
+    "smoke": 1, "quick": 1, "tiny": 2, "mini": 2, "base": 3, "large": 3, "roberta-base": 3,
+})  # fmt: skip
+RELEVANT = 0.5  # points; a smaller difference of averages is of no practical interest
+
+
+@dataclass(frozen=True)
+class Point:
+    """One setting: a label for tables and figures, and the fields that make it.
+
+    scale: fields given as multiples of the profile's own value (of `predictor_dim` and
+    `kept_dimensions`: of the encoder's width; of `ema_horizon`: of the steps), so that a point
+    means the same everywhere.
+    tier: 1, run at every profile, and first; 2, not at quick; 3, only beside large models.
+    """
+
+    label: str
+    fields: dict[str, Any]
+    preset: str = "study"
+    paper: str | None = None  # its name in the paper's table; None: the label
+    tier: int = 1
+    scale: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The runs of a section."""
+
+    question: str
+    points: tuple[Point, ...]
+    paper: str | None = None  # a file of data/paper, without .csv
+    paper_by: tuple[str, ...] = ()  # its columns that name a point
+    claims: tuple[Claim, ...] = ()
+    notebook: str = ""
+    common: dict[str, Any] = field(default_factory=dict)  # fields of all points
+    seeds: int = 0  # where a paper has more than the profile's own
+    own_seeds: tuple[int, ...] = ()  # instead of the profile's: of a search, or where nothing is drawn
+
+    def config(self, point: Point, profile: str, seed: int) -> Config:
+        base = configure(profile, point.preset)
+        scaled = {name: scaled_value(base, profile, name, x) for name, x in point.scale.items()}
+        changes = {**self.common, **scaled, **point.fields, "seed": seed}
+        return configure(profile, point.preset, **changes)
+
+    def points_at(self, profile: str) -> list[Point]:
+        return [p for p in self.points if p.tier <= choose(TIERS, profile, "profile")]
+
+    def runs(self, profile: str, seeds=None) -> list[tuple[Point, Config]]:
+        """All runs: tier by tier and seed by seed, so that what was interrupted is of use."""
+        if seeds is None:
+            seeds = choose(SEEDS, profile, "profile")
+            seeds = range(max(self.seeds, len(seeds))) if len(seeds) >= 5 else seeds
+            seeds = self.own_seeds or seeds
+        points = self.points_at(profile)
+        return [
+            (point, self.config(point, profile, seed))
+            for tier in sorted({p.tier for p in points})
+            for seed in seeds
+            for point in points
+            if point.tier == tier
+        ]
+
+    def configs(self, profile: str, seeds=None) -> list[Config]:
+        return [config for _, config in self.runs(profile, seeds)]
+
+    def labels(self, profile: str) -> list[str]:
+        """The labels in the order in which the points are written down."""
+        return [point.label for point in self.points_at(profile)]
+
+    def table(self, profile: str) -> pd.DataFrame:
+        """The points, with the fields in which they differ and the traceable distance."""
+        points = self.points_at(profile)
+        configs = [self.config(p, profile, 0) for p in points]
+        names = dict.fromkeys(name for p in points for name in (*p.fields, *p.scale))
+        rows = [{name: getattr(c, name) for name in names} for c in configs]
+        frame = pd.DataFrame(rows, index=pd.Index([p.label for p in points], name="point"))
+        frame = frame.map(lambda value: f"{value:g}" if isinstance(value, float) else value)
+        frame["traceable distance"] = [round(c.traceable_distance, 2) for c in configs]
+        return frame
+
+
+def scaled_value(base: Config, profile: str, name: str, factor: float) -> int:
+    """A field as a multiple of the profile's value, at least 1."""
+    width = WIDTHS[profile]
+    whole = {"predictor_dim": width, "kept_dimensions": width, "ema_horizon": base.steps}
+    return max(1, round(factor * whole.get(name, getattr(base, name))))
+
+
+def at(label: str) -> dict[str, str]:
+    """The point with this label, for a rule."""
+    return {"label": label}
+
+
+@cache
+def paper_table(name: str) -> pd.DataFrame:
+    """A table of the papers (data/paper/<name>.csv): point columns as text, metric, value."""
+    frame = pd.read_csv(PAPER / f"{name}.csv", keep_default_na=False, dtype=str)
+    return frame.astype({"value": float})
+
+
+@cache
+def statements() -> pd.DataFrame:
+    """Every statement of the papers that can be checked (data/paper/statements.csv), by id."""
+    return pd.read_csv(PAPER / "statements.csv", keep_default_na=False, dtype=str).set_index("id")
+
+
+def stated(identity: str, rule, metric: str = "sts_avg") -> Claim:
+    """A statement of the papers under a rule; its text and place are those of the table."""
+    row = statements().loc[identity]
+    paper = {"mocose": "MoCoSE", "mocose_anonymous": "MoCoSE (anonymous)", "simcse": "SimCSE",
+             "s_simcse": "S-SimCSE"}[row["paper"]]  # fmt: skip
+    return Claim(identity, f"{paper} {row['where']}", row["statement"], rule, metric)
+
+
+def beats(a: str, b: str, margin: float = 0.0) -> Better:
+    """The point labelled `a` beats that labelled `b`."""
+    return Better(at(a), at(b), margin)
+
+
+def level(a: str, b: str, margin: float = RELEVANT) -> Equivalent:
+    """The points labelled `a` and `b` differ by less than `margin`."""
+    return Equivalent(at(a), at(b), margin)
+
+
+def unbeaten(best: str, rivals) -> Best:
+    """None of `rivals` beats the point labelled `best` by a relevant margin."""
+    return Best(at(best), [at(label) for label in rivals if label != best], margin=-RELEVANT)

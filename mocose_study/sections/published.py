@@ -1,0 +1,53 @@
+"""What each difference between the paper's description and the authors' code is worth."""
+
+from mocose_study.claims.verdicts import Claim
+from mocose_study.sections.grid import Grid, Point, level
+
+PLAIN = {"fgsm_epsilon": 0.0}  # its step doubles the cost; the last two points are about it
+SHARED = {"shared_embeddings": True}
+ATTACHED = {**SHARED, "detach_keys": False}
+# what a point differs from in one respect, where that is not the description itself
+AGAINST = {
+    "shared, keys not detached": "shared embeddings",
+    "target projection trained": "shared, keys not detached",
+    "FGSM, last batch's gradient": "FGSM, this batch's gradient",
+}
+
+
+def published(label: str, tier: int = 2, **fields) -> Point:
+    """The description, but for what the published code does in this one respect."""
+    return Point(label, {**PLAIN, **fields}, preset="as_described", tier=tier)
+
+
+GRIDS = {
+    "published": Grid(
+        question="What is each difference between paper and published code worth?",
+        points=(
+            published("as described", tier=1),
+            Point("all of it", PLAIN, preset="as_published"),
+            published("batch negatives too", batch_negatives=True, tier=1),
+            published("cosine, not dot product", similarity="cosine"),
+            published("LayerNorm heads with dropout", heads="published", head_dropout=0.1),
+            published("decay 0.75→1 in 15,000", ema_decay_end=1.0, ema_horizon=15_000),
+            published("EMA before the forward pass", ema_moment="before_forward"),
+            published("shared embeddings", **SHARED),
+            published("shared, keys not detached", **ATTACHED),
+            published("target projection trained", **ATTACHED, target_projection_trained=True),
+            published("queue filled as published", queue_growth="published"),
+            published("AdamW, not Adam", optimizer="adamw"),
+            published("checkpoint by the test sets", selection="test"),
+            Point("FGSM, this batch's gradient", {}, preset="as_described", tier=2),
+            Point("FGSM, last batch's gradient", {"fgsm_gradient": "stale"}, preset="as_described",
+                  tier=2),
+        ),
+        notebook="13_published_vs_described",
+        claims=(
+            Claim("published-equals-described", "published code",
+                  "All differences together make no relevant difference.",
+                  level("all of it", "as described")),
+            Claim("published-fgsm-gradient", "published code",
+                  "Whose gradient FGSM takes makes no relevant difference.",
+                  level("FGSM, this batch's gradient", "FGSM, last batch's gradient")),
+        ),
+    ),
+}  # fmt: skip

@@ -1,0 +1,26 @@
+"""S-SimCSE: dropout rates drawn anew in every forward pass (its Table 1), seven seeds as there."""
+
+from mocose_study.sections.grid import Grid, Point, beats, stated
+
+FIXED, SAMPLED, SENTENCE = "fixed rate", "sampled", "sampled, each sentence"
+MORE = 1.0  # points, by the paper's abstract
+
+GRIDS = {
+    "s_simcse": Grid(
+        question="Does it help to draw the dropout rate anew, for each sentence by itself?",
+        points=(
+            Point(FIXED, {"method": "simcse"}, paper="simcse, no, bert-base-uncased"),
+            Point(SAMPLED, {"method": "s_simcse", "sentence_dropout": False},
+                  paper="s_simcse, no, bert-base-uncased"),
+            Point(SENTENCE, {"method": "s_simcse"}, paper="s_simcse, yes, bert-base-uncased"),
+        ),
+        paper="s_simcse_table1", paper_by=("system", "sentence_wise_masks", "encoder"),
+        notebook="22_s_simcse", seeds=7,
+        claims=(
+            stated("s-simcse-sampled-rate-base", beats(SAMPLED, FIXED)),
+            stated("s-simcse-sentence-masks-base", beats(SENTENCE, SAMPLED)),
+            stated("s-simcse-full-base", beats(SENTENCE, FIXED)),
+            stated("s-simcse-full-base-more-than-one-point", beats(SENTENCE, FIXED, margin=MORE)),
+        ),
+    ),
+}  # fmt: skip

@@ -1,0 +1,37 @@
+"""MoCoSE (Cao et al., Findings of ACL 2022), equations 1-3, Algorithm 1: `mocose_lib.train`."""
+
+import torch
+
+from mocose_lib import Encoder, train
+from mocose_lib.augment import distorted
+from mocose_lib.evaluation.sts import Encode
+from mocose_study.config import Config
+
+from .base import Fitted, TrainingText, evaluation, load_encoder, training_ids
+from .probe import Probe
+
+
+def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
+    torch.manual_seed(config.seed)  # a checkpoint without pooler gets a fresh one here
+    encoder = load_encoder(config, device)
+    encode, probe = encode_as(config, encoder), Probe(encoder, config.benchmark)
+    progress = train(
+        encoder, TrainingText(config, training_ids(config, encoder, bar)), config,
+        evaluate=evaluation(config, encode, probe), choose=config.selection != "last",
+        probe=probe, checkpoint=checkpoint, bar=bar)  # fmt: skip
+    return Fitted(encode, progress, encoder)
+
+
+def encode_as(config: Config, encoder: Encoder) -> Encode:
+    """The function that is scored: `encoder.encode`, or, where the published code's defect is
+    switched on (`augment_at_evaluation`), the same under shuffle and cut-offs."""
+    if not config.augment_at_evaluation:
+        return encoder.encode
+
+    def encode(sentences):
+        generator = torch.Generator().manual_seed(config.seed)
+        return encoder.encode(
+            sentences, distort=lambda words, mask: distorted(words, mask, config, generator)
+        )
+
+    return encode

@@ -1,0 +1,60 @@
+"""S-SimCSE (Zhang and Lan 2021, eq. 4): SimCSE whose dropout rates are drawn from U(a, b).
+
+Every dropout of the encoder draws a rate of its own in every forward pass; with sentence-wise
+masks each sentence of the batch draws one. The paper does not state a and b.
+Deviation: inside attention, where transformers computes dropout within the attention function, the
+rate is drawn anew per layer and pass, but it is one for all sentences (their masks still differ).
+"""
+
+from functools import partial
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from mocose_study.config import Config
+from mocose_study.fast.dropout import replace_dropout
+from mocose_lib.encoder import Encoder
+from mocose_study.systems import simcse
+from mocose_study.systems.base import Fitted
+
+
+class SampledDropout(nn.Module):
+    """Dropout at a rate drawn from U(low, high) in every pass; sentence-wise: one a sentence.
+
+    Kept values are divided by 1 - rate, so that the expectation is that of the input.
+    """
+
+    def __init__(self, low: float, high: float, sentence_wise: bool):
+        super().__init__()
+        self.low, self.high, self.sentence_wise = low, high, sentence_wise
+
+    @property
+    def p(self) -> float:
+        """A newly drawn rate: what transformers reads for the dropout inside attention."""
+        return self.low + (self.high - self.low) * torch.rand(()).item()
+
+    def rates(self, x: Float[Tensor, "batch ..."]) -> Float[Tensor, "batch ..."]:
+        """Drawn rates, in a shape that broadcasts over `x`, sentences in its first dimension."""
+        shape = (len(x) if self.sentence_wise else 1, *[1] * (x.ndim - 1))
+        drawn = torch.rand(shape, device=x.device)
+        return (self.low + (self.high - self.low) * drawn).expand(len(x), *shape[1:])
+
+    def forward(self, x: Float[Tensor, "batch ..."]) -> Float[Tensor, "batch ..."]:
+        if not self.training:
+            return x
+        rate = self.rates(x)
+        kept = torch.rand(x.shape, device=x.device) >= rate
+        return x * (kept / (1 - rate)).to(x.dtype)
+
+
+def sample_dropout(encoder: Encoder, low: float, high: float, sentence_wise: bool) -> None:
+    """Replaces every nn.Dropout of the encoder, in place, those of attention included."""
+    replace_dropout(encoder, lambda rate: SampledDropout(low, high, sentence_wise))
+
+
+def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
+    change = partial(
+        sample_dropout, low=config.dropout_low, high=config.dropout_high,
+        sentence_wise=config.sentence_dropout)  # fmt: skip
+    return simcse.fit(config, checkpoint, device, bar, change)

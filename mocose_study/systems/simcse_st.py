@@ -1,0 +1,107 @@
+"""Unsupervised SimCSE as sentence-transformers trains it: the reference for `simcse`.
+
+Theirs: tokens, forward passes, pooling, MultipleNegativesRankingLoss on pairs (x, x), and their
+trainer with its optimiser, schedule and clipping. Ours: the encoder's weights at the start, the
+sentences of each batch, the numbers of the Config, and the evaluation. They train no head beside
+the encoder, so that its equal here is `simcse` with `mlp` "never". An interrupted run starts anew.
+"""
+
+import time
+from importlib import import_module
+from itertools import islice
+from tempfile import TemporaryDirectory
+from types import ModuleType
+
+import datasets
+import numpy as np
+import torch
+from torch.utils.data import BatchSampler, SequentialSampler
+from transformers import PrinterCallback
+
+from mocose_lib.batches import batches
+from mocose_study.config import Config, InputError
+from mocose_study.data.corpora import column, load_corpus
+from mocose_lib.encoder import Encoder
+from mocose_study.data.encoders import locate
+from mocose_lib.trainer import Progress
+from mocose_study.systems.base import Fitted, load_encoder, training_ids
+
+
+def library(part: str = "") -> ModuleType:
+    """sentence-transformers, or a part of it. Raises InputError where a package is missing."""
+    try:
+        import_module("accelerate")  # which their trainer needs
+        return import_module(f"sentence_transformers{part}")
+    except ImportError as cause:
+        raise InputError(
+            f"method 'simcse_reference' needs the package {cause.name!r}, which is not installed; "
+            "pip install sentence-transformers accelerate."
+        ) from cause
+
+
+def make_model(config: Config, device: str):
+    """Their model of the run's encoder: a transformer and a pooling."""
+    theirs, modules = library(), library(".sentence_transformer.modules")
+    rates = ("hidden_dropout_prob", "attention_probs_dropout_prob")
+    settings = dict.fromkeys(rates, config.dropout)
+    if config.encoder_layers:
+        settings["num_hidden_layers"] = config.encoder_layers
+    transformer = modules.Transformer(
+        str(locate(config.encoder) or config.encoder), config_kwargs=settings,
+        max_seq_length=config.max_length, model_kwargs={"dtype": torch.float32},
+    )  # fmt: skip
+    pooling = modules.Pooling(transformer.get_embedding_dimension(), config.pooling)
+    # their trainer describes each model, and would ask the hub about it
+    card = theirs.SentenceTransformerModelCardData(local_files_only=True)
+    return theirs.SentenceTransformer(
+        modules=[transformer, pooling], device=device, model_card_data=card)  # fmt: skip
+
+
+def make_loss(config: Config, model) -> torch.nn.Module:
+    losses = library(".sentence_transformer.losses")
+    return losses.MultipleNegativesRankingLoss(model, scale=1 / config.temperature)
+
+
+def pairs(config: Config, lengths) -> datasets.Dataset:
+    """The sentences of all batches, one behind the other, each beside itself."""
+    rows = np.concatenate([*islice(batches(lengths, config), config.steps)])
+    texts = load_corpus(config.corpus, config.corpus_size)["sentence"][:]
+    texts = [texts[row] for row in rows]
+    return datasets.Dataset.from_dict({"anchor": texts, "positive": texts})
+
+
+def in_order(dataset, batch_size: int, drop_last: bool, **_) -> BatchSampler:
+    return BatchSampler(SequentialSampler(dataset), batch_size, drop_last)
+
+
+def make_trainer(config: Config, model, data: datasets.Dataset, folder: str, device, bar: bool):
+    """Their trainer, told what the Config says; it keeps the last step."""
+    arguments = library().SentenceTransformerTrainingArguments(
+        output_dir=folder, max_steps=config.steps, seed=config.seed, batch_sampler=in_order,
+        per_device_train_batch_size=config.batch_size,
+        learning_rate=config.lr, lr_scheduler_type="linear", warmup_steps=config.warmup_steps,
+        weight_decay=config.weight_decay, max_grad_norm=config.max_grad_norm,
+        use_cpu=device == "cpu", dataloader_pin_memory=False, disable_tqdm=not bar,
+        save_strategy="no", logging_strategy="no", report_to="none",
+    )  # fmt: skip
+    trainer = library().SentenceTransformerTrainer(
+        model, arguments, data, loss=make_loss(config, model))  # fmt: skip
+    trainer.remove_callback(PrinterCallback)
+    return trainer
+
+
+def inputs(config: Config, encoder: Encoder, bar: bool = False) -> datasets.Dataset:
+    """The pairs. Raises InputError as `library`."""
+    library()
+    return pairs(config, column(training_ids(config, encoder), "length"))
+
+
+def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
+    started = time.monotonic()
+    model = make_model(config, device)
+    encoder = load_encoder(config, device)
+    data = inputs(config, encoder)
+    with TemporaryDirectory() as folder:
+        make_trainer(config, model, data, folder, device, bar).train()
+    encoder.model.load_state_dict(model[0].model.state_dict(), strict=False)  # but for the pooler
+    return Fitted(encoder.encode, Progress(config.steps, time.monotonic() - started))
