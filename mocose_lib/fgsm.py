@@ -24,22 +24,25 @@ class FGSM:
         self.epsilon, self.source = epsilon, source
         self.gradient: Tensor | None = None
 
-    def perturb(self, views: list[View], probe: Callable[[], tuple[View, Callable]]) -> None:
+    def perturb(
+        self, views: list[View], probes: list[Callable[[], tuple[View, Callable]]]
+    ) -> None:
         """Moves the embeddings of all views, in place of the old ones.
 
-        `probe` returns a fresh view of the same sentences and the function from that view to the
-        loss. It is called by the "current" variant alone.
+        A probe returns a fresh view of the same tokens and the function from that view to the
+        loss. One probe serves all views where they hold the same tokens; else each view has its
+        own. The "current" variant alone calls them.
         """
         if self.epsilon == 0:
             return
         if self.source == "current":
-            self.gradient = loss_gradient(*probe())
-        gradient = self.gradient
-        if gradient is not None:
-            gradient = fitted(gradient, views[0].words.shape)
-        if self.source == "stale" and views[0].words.requires_grad:  # not while heads train alone
-            views[0].words.register_hook(self._keep)
-        for view in views:
+            gradients = [loss_gradient(*probe()) for probe in probes]
+        else:
+            gradients = [self.gradient]
+            if views[0].words.requires_grad:  # not while the heads are trained alone
+                views[0].words.register_hook(self._keep)
+        for i, view in enumerate(views):
+            gradient = gradients[i % len(gradients)]
             view.words = moved(view.words, gradient, self.epsilon)
 
     def _keep(self, gradient: Tensor) -> None:
@@ -62,7 +65,7 @@ def moved(
     """x + epsilon sign(gradient of the loss at x) (MoCoSE eq. 1); x where there is none yet."""
     if gradient is None or epsilon == 0:
         return embeddings
-    return embeddings + epsilon * gradient.sign()
+    return embeddings + epsilon * fitted(gradient, embeddings.shape).sign()
 
 
 def fitted(

@@ -5,6 +5,7 @@ MoCoSE: Cao et al., Findings of ACL 2022, equations 1 to 3 and Algorithm 1.
 
 import contextlib
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -113,7 +114,8 @@ def train(
     )
     rows = batches(text.lengths, settings, start=t.progress.step)
     for step in t.steps("mocose", bar):
-        padded = [encoder.pad(ids) for ids in text.views(next(rows), t.generator)]
+        ids = text.views(next(rows), t.generator)
+        padded = [encoder.pad(side) for side in ids]
         if settings.ema_moment == "before_forward":
             update_ema(t.target, t.online, decay_at(step, settings))
         with autocast:
@@ -124,7 +126,8 @@ def train(
             # two views: word embeddings under cut-offs, shuffle and FGSM
             views = [make_view(branch, *side, settings, t.generator)
                      for branch, side in zip((t.online, t.target), padded, strict=True)]  # fmt: skip
-            t.fgsm.perturb(views, lambda p=padded[0], n=negatives: fgsm_probe(t, *p, n))
+            sides = padded[:1] if ids[0] == ids[1] else padded
+            t.fgsm.perturb(views, [partial(fgsm_probe, t, *side, negatives) for side in sides])
             # query and keys
             query = t.online(views[0])  # (batch, dim)
             with torch.no_grad() if settings.detach_keys else contextlib.nullcontext():

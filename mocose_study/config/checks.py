@@ -34,10 +34,6 @@ def contradictions(c):
     yield shortened and c.method not in SHORTENED, (
         f"{c.method} has no crop and word_deletion; set them to 0, or method to one of {SHORTENED}."
     )
-    yield (rewritten or shortened) and c.fgsm_epsilon > 0, (
-        "fgsm_epsilon moves both views by one gradient, which needs the same tokens in both; set "
-        "fgsm_epsilon = 0, or text_augmentation = 'none', crop = 0 and word_deletion = 0."
-    )
     needed = MODELS_NEEDED.get(c.text_augmentation, 0)
     yield len(c.augmentation_models) not in (0, needed), (
         f"augmentation_models names {len(c.augmentation_models)}, but text_augmentation = "
