@@ -1,4 +1,4 @@
-"""What the tests share: shapes checked on every call, tiny encoders made on the spot, a study of one's own.
+"""What the tests share: checked shapes, tiny encoders made on the spot, an own study folder.
 
 No test needs the network, the shipped encoders or the real data, except where its name says so.
 """
@@ -6,10 +6,10 @@ No test needs the network, the shipped encoders or the real data, except where i
 # ruff: noqa: E402  the import hook and the environment come before what they are for
 import os
 import re
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -22,18 +22,23 @@ from jaxtyping import install_import_hook
 
 # Signatures of all modules that state shapes are checked; as in Python, an int is a fine float.
 typechecked = beartype(conf=BeartypeConf(is_pep484_tower=True))
-package = Path(find_spec("mocose_lib").origin).parent
+PACKAGES = [Path(find_spec(name).origin).parent for name in ("mocose_lib", "mocose_study")]
 
 
 def modules_with(text: str) -> list[str]:
-    """The names of all modules of the package whose source has `text`."""
-    found = [p for p in package.rglob("*.py") if text in p.read_text(encoding="utf-8")]
-    return [".".join(p.relative_to(package.parent).with_suffix("").parts) for p in found]
+    """The names of all modules of both packages whose source has `text`."""
+    return [
+        ".".join(path.relative_to(package.parent).with_suffix("").parts)
+        for package in PACKAGES
+        for path in package.rglob("*.py")
+        if text in path.read_text(encoding="utf-8")
+    ]
 
 
 install_import_hook(modules_with("from jaxtyping"), "conftest.typechecked")
 
 import torch
+from texts import ROOT, open_sentences
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from transformers import (
     BertConfig,
@@ -44,29 +49,27 @@ from transformers import (
     RobertaModel,
 )
 
-from mocose_study.data import corpora as data, tasks, world
-from mocose_study.systems import probe
-from mocose_study.runs import run
-from mocose_lib.evaluation import sts
-from mocose_study.config import Config
 from mocose_lib.encoder import Encoder
-from mocose_study.pretraining.masking import SPECIAL
-
-for name in modules_with("import STUDY"):  # now, and not while `study` points elsewhere
-    import_module(name)
+from mocose_study.config import Config
+from mocose_study.data import benchmarks, contents
 
 torch.set_num_threads(1)
-TINY = dict(
-    hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
-    max_position_embeddings=75, initializer_range=0.5,  # so wide that sentences differ clearly
-)  # fmt: skip
-ROWS = 60  # pairs in a generated STS task, while testing
+TINY = {
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "max_position_embeddings": 75,
+    "initializer_range": 0.5,  # so wide that sentences differ clearly
+}
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+SHIPPED = ("open", "paper", "encoders")  # folders of data/ that a study finds in the repository
 
 
 def tokenizer() -> BertTokenizerFast:
-    """A WordPiece of the letters and the commonest words of generated English."""
-    letters = "abcdefghijklmnopqrstuvwxyz'.,-?!"
-    texts = " ".join(world.sentences(200)).lower()
+    """A WordPiece of letters, digits and the commonest words of the open corpus."""
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789'.,-?!()"
+    texts = " ".join(open_sentences(200)).lower()
     words = [word for word, _ in Counter(re.findall("[a-z]{2,}", texts)).most_common(200)]
     entries = [*SPECIAL, *letters, *("##" + c for c in letters), *words]
     model = Tokenizer(models.WordPiece({e: i for i, e in enumerate(entries)}, unk_token="[UNK]"))
@@ -110,45 +113,56 @@ def encoder(tiny) -> Encoder:
     return Encoder.load(str(tiny))
 
 
+def link_shipped(folder: Path) -> Path:
+    """Lets a study in `folder` find the data that the repository ships."""
+    (folder / "data").mkdir(parents=True, exist_ok=True)
+    for name in SHIPPED:
+        (folder / "data" / name).symlink_to(ROOT / "data" / name)
+    shutil.copy(ROOT / "data" / "SHA256SUMS", folder / "data")
+    return folder
+
+
+def clear_caches() -> None:
+    """Forgets what was read from another study or data folder."""
+    caches = [benchmarks.test_tables, benchmarks.dev_tables, contents._on_record]
+    if probe := sys.modules.get("mocose_study.systems.probe"):
+        caches.append(probe.sentences)
+    for cached in caches:
+        cached.cache_clear()
+
+
 @pytest.fixture
 def study(tmp_path, monkeypatch) -> Iterator[Path]:
-    """An empty study folder: runs, caches and checkpoints of the test go there, nowhere else.
-
-    The folder is read from MOCOSE_STUDY at import; what is imported already is told here, new
-    processes by the environment.
-    """
-    monkeypatch.setenv("MOCOSE_STUDY", str(tmp_path))
-    for name, module in list(sys.modules.items()):
-        if name.startswith("mocose_lib.") and hasattr(module, "STUDY"):
-            monkeypatch.setattr(module, "STUDY", tmp_path)
-    monkeypatch.setattr(data, "CACHE", tmp_path / "data" / "cache")
-    run.encoder_digest.cache_clear()  # of encoders that the other folder has
+    """A study folder with no runs: runs, caches and checkpoints of the test go there alone."""
+    monkeypatch.setenv("MOCOSE_STUDY", str(link_shipped(tmp_path)))
+    monkeypatch.delenv("MOCOSE_DATA", raising=False)
+    clear_caches()
     yield tmp_path
-    run.encoder_digest.cache_clear()
+    clear_caches()
 
 
 @pytest.fixture
-def small_sts(monkeypatch):
-    """Generated STS tasks of few pairs, so that scoring takes no time."""
-    monkeypatch.setitem(tasks.ROWS_GENERATED, "generated", ROWS)
-    caches = (sts.test_benchmark, sts.dev_benchmark, probe.sentences)
-    for cached in caches:
-        cached.cache_clear()
-    yield
-    for cached in caches:
-        cached.cache_clear()
-
-
-@pytest.fixture
-def small(tiny, study, small_sts):
+def small(tiny, study):
     """Makes Configs of runs that take a second: small(steps=5, queue_size=16, ...)."""
+    defaults = {
+        "encoder": str(tiny),
+        "corpus": "open",
+        "corpus_size": 64,
+        "benchmark": "sample",
+        "steps": 6,
+        "batch_size": 4,
+        "batch_lengths": "mixed",
+        "queue_size": 12,
+        "queue_init": 4,
+        "eval_every": 2,
+        "precision": "float32",
+        "lr": 1e-3,
+        "head_lr": 1e-3,
+        "max_length": 16,
+        "eval_max_length": 32,
+    }
 
     def make(**changes) -> Config:
-        defaults = dict(
-            encoder=str(tiny), corpus_size=64, steps=6, batch_size=4, batch_lengths="mixed",
-            queue_size=12, queue_init=4, eval_every=2, precision="float32", lr=1e-3, head_lr=1e-3,
-            max_length=16, eval_max_length=32,
-        )  # fmt: skip
         return Config(**{**defaults, **changes})
 
     return make
@@ -156,22 +170,18 @@ def small(tiny, study, small_sts):
 
 @pytest.fixture(scope="module")
 def smoke_study(tmp_path_factory) -> Path:
-    """A study folder of its own, with nothing in it but what the repository ships."""
-    root = Path(__file__).resolve().parents[1]
-    folder = tmp_path_factory.mktemp("study")
-    (folder / "data" / "cache").mkdir(parents=True)
-    (folder / "notebooks").symlink_to(root / "notebooks")
+    """A study folder with nothing in it but what the repository ships, and its notebooks."""
+    folder = link_shipped(tmp_path_factory.mktemp("study"))
+    (folder / "notebooks").symlink_to(ROOT / "notebooks")
     (folder / "data" / "runs").mkdir()
-    for shipped in ("encoders", "paper", "runs/bench"):
-        (folder / "data" / shipped).symlink_to(root / "data" / shipped)
+    (folder / "data" / "runs" / "bench").symlink_to(ROOT / "data" / "runs" / "bench")
     return folder
 
 
 @pytest.fixture(scope="session")
 def real_data() -> Path:
     """The folder with the real data: MOCOSE_DATA, or ../shared/data beside the checkout."""
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    folder = Path(os.environ.get("MOCOSE_DATA") or beside)
+    folder = Path(os.environ.get("MOCOSE_DATA") or ROOT.parent / "shared" / "data")
     if not (folder / "sts").is_dir():
         pytest.skip("no real data here: set MOCOSE_DATA to the data folder")
     return folder

@@ -1,12 +1,27 @@
-"""Sentences, and what several tests do with them."""
+"""Sentences of the open corpus, and what several tests do with sentences."""
+
+import lzma
+from itertools import islice
+from pathlib import Path
 
 import numpy as np
 
-from mocose_study.data import world
-from mocose_study.rewriting.word_edits import WORD
+ROOT = Path(__file__).resolve().parents[1]  # the repository
+ODD = [
+    "3.5 % of Café-goers (ca. 1998) said: “don't — stop!”",
+    "",
+    "42 + 1 = 43",
+    "[MASK] is a mask .",
+]
 
-SENTENCES = world.sentences(40, seed=11)
-ODD = ["3.5 % of Café-goers (ca. 1998) said: “don't — stop!”", "", "42 + 1 = 43", "[MASK] is a mask ."]
+
+def open_sentences(number: int, start: int = 0) -> list[str]:
+    """`number` sentences of data/open from line `start` on."""
+    with lzma.open(ROOT / "data" / "open" / "wikipedia.txt.xz", "rt", encoding="utf-8") as file:
+        return [line.strip() for line in islice(file, start, start + number)]
+
+
+SENTENCES = open_sentences(40, start=1000)
 
 
 def rng(seed=0):
@@ -14,6 +29,8 @@ def rng(seed=0):
 
 
 def words(text):
+    from mocose_study.rewriting.word_edits import WORD
+
     return WORD.findall(text)
 
 
