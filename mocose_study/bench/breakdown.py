@@ -8,7 +8,7 @@ from multiprocessing import get_context
 from torch.profiler import ProfilerActivity, profile
 
 from mocose_study.config import Config
-from mocose_study.runs.run import _start_worker
+from mocose_study.runs.pool import start_worker
 from mocose_study.bench.clock import WARM, Clock, Enough
 from mocose_study.bench.material import config_of
 from mocose_study.bench.sizes import Sizes
@@ -68,7 +68,7 @@ def measure(sizes: Sizes, precisions: tuple[str, ...], bar) -> list[dict]:
     Each is measured in a new process: what another has left of memory slows all but the products.
     """
     rows, spawn = [], get_context("spawn")
-    with ProcessPoolExecutor(1, spawn, _start_worker, max_tasks_per_child=1) as alone:
+    with ProcessPoolExecutor(1, spawn, start_worker, max_tasks_per_child=1) as alone:
         for label, precision in product(sizes.encoders, precisions):
             config = config_of(label, "full", precision, sizes.sentences)
             found = alone.submit(breakdown, config, sizes.seconds).result()

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 from mocose_study.config import InputError, vary
-from mocose_study.runs.run import _start_worker
+from mocose_study.runs.pool import start_worker
 from mocose_study.bench.clock import in_turns
 from mocose_study.bench.material import config_of
 from mocose_study.bench.sizes import Sizes
@@ -19,7 +19,7 @@ def work(threads: int, device: str, steps: int, seeds: list[int], ready, done) -
     from mocose_study.systems import METHODS
     from mocose_lib.evaluation.sts import evaluate
 
-    _start_worker()
+    start_worker()
     torch.set_num_threads(threads)
     config = vary(config_of("2x128", "natural", "float32", 2_000), eval_every=steps, steps=steps)
     METHODS["mocose"](vary(config, steps=1), device=device, bar=False)

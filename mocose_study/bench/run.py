@@ -13,7 +13,8 @@ from tqdm.auto import tqdm
 from mocose_study.config import InputError
 from mocose_lib.files import write_atomically
 from mocose_study.data.files import study_folder
-from mocose_study.runs.run import finite, stamp
+from mocose_study.runs.files import finite
+from mocose_study.runs.stamp import stamp
 from mocose_study.bench import breakdown, cost, evaluation, floor, gpu, grid, memory, training
 from mocose_study.bench.sizes import Sizes, sizes_of
 

@@ -1,0 +1,35 @@
+"""The processor and the graphics card: their names, and whether bf16 is fast on them."""
+
+import torch
+
+from mocose_study.config import Config, InputError
+
+EXTENSIONS = ("avx2", "avx512_f", "avx512_bf16", "amx_bf16")  # what changes speed and last digits
+
+
+def default_device() -> str:
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def processor(device: str = "cpu") -> str:
+    """The model's name, as "cpu: AMD EPYC" or "cuda: NVIDIA H100"."""
+    if device == "cuda":
+        return f"cuda: {torch.cuda.get_device_name()}"
+    known = torch.cpu.get_capabilities()
+    return f"cpu: {known.get('cpu_name') or known.get('architecture', 'unknown')}"
+
+
+def instruction_sets() -> list[str]:
+    """Those of EXTENSIONS that this processor has."""
+    known = torch.cpu.get_capabilities()
+    return [name for name in EXTENSIONS if known.get(name)]
+
+
+def check_precision(config: Config, device: str) -> None:
+    """Raises InputError when bf16 is asked for on a processor that has no units for it."""
+    fast = {"avx512_bf16", "amx_bf16"} & set(instruction_sets())
+    if config.precision == "bf16" and device == "cpu" and not fast:
+        raise InputError(
+            "precision = 'bf16' is many times slower than float32 on this processor, which has "
+            "neither avx512_bf16 nor AMX; set precision = 'float32', or use a GPU."
+        )

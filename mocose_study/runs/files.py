@@ -1,0 +1,97 @@
+"""Run files: their names, and how one is written and read. A run file vouches for itself."""
+
+import hashlib
+import json
+import logging
+import math
+from functools import cache
+from pathlib import Path
+
+from mocose_lib.files import write_atomically
+from mocose_study.config import Config, InputError
+from mocose_study.data import contents
+from mocose_study.data.files import study_folder
+
+log = logging.getLogger(__name__)
+PARTS = {  # what a run file has at least
+    "id": str, "config": dict, "inputs": dict, "metrics": dict, "progress": dict,
+    "seconds": float, "stamp": dict,
+}  # fmt: skip
+
+
+def run_id(config: Config) -> str:
+    """The run's name: its method and a digest of all fields and of the contents they name."""
+    text = config.identity() + json.dumps(contents.digests(config), sort_keys=True)
+    return f"{config.method}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def run_file(config: Config, profile: str) -> Path:
+    return study_folder() / "data" / "runs" / profile / f"{run_id(config)}.json"
+
+
+def is_done(config: Config, profile: str) -> bool:
+    return is_whole(run_file(config, profile))
+
+
+def is_whole(path: Path) -> bool:
+    """Whether the run file is there and undamaged. The log names a damaged one, once."""
+    try:
+        read_run(path)
+    except InputError as damage:
+        if path.exists():
+            _warn(str(damage))
+        return False
+    return True
+
+
+@cache
+def _warn(sentence: str) -> None:
+    log.warning("%s", sentence)
+
+
+def write_run(path: Path, record: dict) -> None:
+    """Writes the record with its id and its digest, atomically."""
+    whole = finite({"id": path.stem, **record})
+    text = json.dumps(whole | {"digest": digest(whole)}, indent=1, allow_nan=False) + "\n"
+    write_atomically(path, lambda part: part.write_text(text, encoding="utf-8"))
+
+
+def read_run(path: Path) -> dict:
+    """The record of a run file.
+
+    Raises InputError when the file is missing, cut off, changed, or not of the right form.
+    """
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        told = record.pop("digest", None)
+    except FileNotFoundError:
+        raise InputError(f"there is no run file {path}; `mocose grid` makes it.") from None
+    except (ValueError, AttributeError, TypeError) as cause:
+        raise _damaged(path, str(cause)) from None
+    for name, kind in PARTS.items():
+        if not isinstance(record.get(name), kind):
+            raise _damaged(path, f"it has no {name} of the right type")
+    numbers = record["metrics"].values()
+    if not all(value is None or type(value) in (int, float) for value in numbers):
+        raise _damaged(path, "a metric is no number")
+    if told != digest(record) or record["id"] != path.stem:
+        raise _damaged(path, "its content does not match its digest or its name")
+    return record
+
+
+def _damaged(path: Path, reason: str) -> InputError:
+    return InputError(f"run file {path.name} is damaged: {reason}; delete it to run it again.")
+
+
+def digest(record: dict) -> str:
+    """Sixteen digits that change with any value of the record."""
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def finite(value):
+    """The same with null for what strict JSON has no word for: NaN and infinities."""
+    if isinstance(value, dict):
+        return {name: finite(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

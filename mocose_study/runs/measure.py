@@ -1,0 +1,94 @@
+"""Training and measuring one Config: everything that its run file says."""
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from mocose_lib.evaluation import evaluate, transfer
+from mocose_lib.evaluation.sts import Encode, remembering, similarities
+from mocose_study.claims import stats
+from mocose_study.config import Config, choose
+from mocose_study.data import benchmarks, contents
+from mocose_study.data.corpora import load_corpus
+from mocose_study.fast import logistic
+from mocose_study.fast.processor import check_precision, default_device
+from mocose_study.systems import METHODS, probe
+from mocose_study.systems.base import Fitted
+from mocose_study.systems.whitening import whitened
+
+from .stamp import stamp
+
+
+def measured(
+    config: Config,
+    checkpoint: Path,
+    device: str | None = None,
+    bar: bool = False,
+    save: Callable[[Fitted], object] | None = None,
+) -> dict:
+    """Trains `config`, going on from `checkpoint` if it is there: what its run file says.
+
+    `save` is called with the trained system. `seconds` counts the training before an
+    interruption, too. Raises InputError when bf16 is asked for on a processor that is slow at it.
+    """
+    fit = choose(METHODS, config.method, "method")
+    device = device or default_device()
+    check_precision(config, device)
+    started = time.monotonic()
+    fitted = fit(config, checkpoint, device, bar)
+    trained = time.monotonic()
+    if save:
+        save(fitted)
+    encode = remembering(fitted.encode)
+    if config.whitened_on:
+        texts = list(load_corpus(config.corpus, config.whitened_on)["sentence"])
+        encode = whitened(encode, texts)
+    metrics = scores(encode, config) | probe.measure(encode, config.benchmark)
+    if fitted.progress.history:
+        metrics["sts_last"] = fitted.progress.history[-1]["test"]
+    record = {
+        "config": asdict(config),
+        "inputs": contents.digests(config),
+        "metrics": {name: round(float(value), 4) for name, value in metrics.items()},
+        "spectrum": _rounded(probe.spectrum(encode, config.benchmark)),
+        "progress": asdict(fitted.progress),
+    }
+    if config.resamples:
+        tables = benchmarks.test_tables(config.benchmark)
+        record["resampled"] = _rounded(resampled_average(encode, tables, config.resamples))
+    training = max(trained - started, fitted.progress.seconds)  # the second counts all parts
+    seconds = round(training + time.monotonic() - trained, 2)
+    return record | {"seconds": seconds, "stamp": stamp(device)}
+
+
+def _rounded(values: np.ndarray) -> list[float]:
+    return [round(float(value), 4) for value in values]
+
+
+def scores(encode: Encode, config: Config) -> dict[str, float]:
+    """All numbers of the test tasks, with `sts_avg`, `sts_dev`, and those of the transfer tasks.
+
+    "sts_avg" is the mean over the test tasks, all pairs of a task pooled.
+    """
+    test = evaluate(encode, benchmarks.test_tables(config.benchmark))
+    dev = evaluate(encode, benchmarks.dev_tables(config.benchmark))["average"]
+    found = {"sts_avg": test.pop("average"), "sts_dev": dev, **test}
+    if config.transfer:
+        tasks = {name: benchmarks.transfer_task(name) for name in benchmarks.TRANSFER}
+        accuracy = transfer.evaluate(encode, tasks, logistic.fit_predict)
+        found["transfer_avg"] = float(np.mean([accuracy[f"{t} test"] for t in tasks]))
+        found["transfer_dev_avg"] = float(np.mean([accuracy[f"{t} dev"] for t in tasks]))
+        found |= accuracy
+    return found
+
+
+def resampled_average(encode: Encode, tables: dict, n: int) -> np.ndarray:
+    """The average over tasks on each of `n` bootstrap resamples of the test pairs: (n,)."""
+    by_task = [
+        stats.resampled(tables[name]["score"], similarity, n, seed)
+        for seed, (name, similarity) in enumerate(similarities(encode, tables).items())
+    ]
+    return np.mean(by_task, axis=0)
