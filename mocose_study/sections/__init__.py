@@ -12,10 +12,8 @@ from mocose_study.sections import (
     geometry,
     heads,
     main_results,
-    precision,
     published,
     queue,
-    room,
     s_simcse,
     search,
     selection,
@@ -24,7 +22,7 @@ from mocose_study.sections import (
     start,
 )
 
-_FILES = (start, encoders, search, room, ema, heads, augmentation, batch, queue, distance, geometry,
+_FILES = (start, encoders, search, ema, heads, augmentation, batch, queue, distance, geometry,
           selection, collapse, published, main_results, simcse, simcse_supervised, s_simcse,
-          precision)  # fmt: skip
+)  # fmt: skip
 GRIDS = MappingProxyType({name: grid for file in _FILES for name, grid in file.GRIDS.items()})

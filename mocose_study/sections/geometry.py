@@ -1,14 +1,14 @@
 """The shape of the embeddings: MoCoSE Figures 4 and 7, SimCSE Figures 3 and F.1."""
 
-from mocose_study.sections.grid import Grid, beats, stated
-from mocose_study.sections.start import START
+from .grid import CONTROL, Grid, beats, harmed, stated
+from .start import START
 
 RANK = "effective_rank dev"
 
 GRIDS = {
     "geometry": Grid(
         question="Does MoCoSE spread embeddings over more directions?",
-        points=START, notebook="10_geometry",
+        points=(*START, CONTROL), notebook="10_geometry", control=harmed("MoCoSE"),
         claims=(
             stated("mocose-singular-values-flatter-bert", beats("MoCoSE", "untrained [CLS]"), RANK),
             stated("mocose-singular-values-flatter-simcse", beats("MoCoSE", "SimCSE"), RANK),

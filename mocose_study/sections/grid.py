@@ -6,18 +6,16 @@ that they judge.
 
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 
+from mocose_study.claims.rules import Best, Better, Equivalent, Size
 from mocose_study.claims.verdicts import Claim
-from mocose_study.config import Config, choose
-from mocose_study.config.profiles import WIDTHS, configure
-from mocose_study.claims.rules import Best, Better, Equivalent
-
-PAPER = Path(__file__).resolve().parents[1] / "data" / "paper"
+from mocose_study.config import Config, choose, configure
+from mocose_study.config.profiles import WIDTHS
+from mocose_study.data.files import study_folder
 
 # Seeds of every point. Five is the least for which a verdict is given; quick gives none.
 SEEDS = MappingProxyType({
@@ -29,6 +27,8 @@ TIERS = MappingProxyType({
     "smoke": 1, "quick": 1, "tiny": 2, "mini": 2, "base": 3, "large": 3, "roberta-base": 3,
 })  # fmt: skip
 RELEVANT = 0.5  # points; a smaller difference of averages is of no practical interest
+HARM = 5.0  # points: the least that a positive control must cost
+LAST = "sts_last"  # the score at the last step; damage is judged there, since dev may hide it
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,9 @@ class Point:
     scale: dict[str, float] = field(default_factory=dict)
 
 
+CONTROL = Point("control: decay 0", {"ema_decay": 0.0, "ema_schedule": "constant"}, tier=2)
+
+
 @dataclass(frozen=True)
 class Grid:
     """The runs of a section."""
@@ -58,6 +61,7 @@ class Grid:
     paper: str | None = None  # a file of data/paper, without .csv
     paper_by: tuple[str, ...] = ()  # its columns that name a point
     claims: tuple[Claim, ...] = ()
+    control: Better | None = None  # a harm that must show here before any claim is judged
     notebook: str = ""
     common: dict[str, Any] = field(default_factory=dict)  # fields of all points
     seeds: int = 0  # where a paper has more than the profile's own
@@ -121,22 +125,50 @@ def at(label: str) -> dict[str, str]:
 @cache
 def paper_table(name: str) -> pd.DataFrame:
     """A table of the papers (data/paper/<name>.csv): point columns as text, metric, value."""
-    frame = pd.read_csv(PAPER / f"{name}.csv", keep_default_na=False, dtype=str)
+    path = study_folder() / "data" / "paper" / f"{name}.csv"
+    frame = pd.read_csv(path, keep_default_na=False, dtype=str)
     return frame.astype({"value": float})
 
 
 @cache
 def statements() -> pd.DataFrame:
     """Every statement of the papers that can be checked (data/paper/statements.csv), by id."""
-    return pd.read_csv(PAPER / "statements.csv", keep_default_na=False, dtype=str).set_index("id")
+    path = study_folder() / "data" / "paper" / "statements.csv"
+    return pd.read_csv(path, keep_default_na=False, dtype=str).set_index("id")
+
+
+PAPERS = MappingProxyType({
+    "mocose": "MoCoSE", "mocose_anonymous": "MoCoSE (anonymous)", "simcse": "SimCSE",
+    "s_simcse": "S-SimCSE",
+})  # fmt: skip
 
 
 def stated(identity: str, rule, metric: str = "sts_avg") -> Claim:
-    """A statement of the papers under a rule; its text and place are those of the table."""
+    """A statement of the papers under a rule; text, place and the paper's effect are recorded."""
     row = statements().loc[identity]
-    paper = {"mocose": "MoCoSE", "mocose_anonymous": "MoCoSE (anonymous)", "simcse": "SimCSE",
-             "s_simcse": "S-SimCSE"}[row["paper"]]  # fmt: skip
-    return Claim(identity, f"{paper} {row['where']}", row["statement"], rule, metric)
+    where = f"{PAPERS[row['paper']]} {row['where']}"
+    effect = abs(float(row["paper_effect"])) if row["paper_effect"] else None
+    return Claim(identity, where, row["statement"], rule, metric, effect=effect)
+
+
+def sized(identity: str, a: str, b: str, metric: str = "sts_avg") -> tuple[Claim, Claim]:
+    """A statement with a size, as two claims: that `a` beats `b`, and by how much."""
+    direction = stated(identity, beats(a, b), metric)
+    text = f"The effect has the paper's size ({direction.effect:g} points), or half of it at least."
+    rule = Size(at(a), at(b), direction.effect)
+    size = Claim(f"{identity}-size", direction.source, text, rule, metric,
+                 effect=direction.effect, size=True)  # fmt: skip
+    return direction, size
+
+
+def own(identity: str, text: str, rule, metric: str = "sts_avg") -> Claim:
+    """A claim of this study, which no paper makes."""
+    return Claim(identity, "this study", text, rule, metric)
+
+
+def harmed(default: str) -> Better:
+    """The positive control of MoCoSE's sections: without a moving average training breaks down."""
+    return beats(default, CONTROL.label, HARM)
 
 
 def beats(a: str, b: str, margin: float = 0.0) -> Better:
@@ -149,6 +181,11 @@ def level(a: str, b: str, margin: float = RELEVANT) -> Equivalent:
     return Equivalent(at(a), at(b), margin)
 
 
+def best(label: str, rivals) -> Best:
+    """The point labelled `label` beats every one of `rivals`."""
+    return Best(at(label), [at(rival) for rival in rivals if rival != label], RELEVANT)
+
+
 def unbeaten(best: str, rivals) -> Best:
-    """None of `rivals` beats the point labelled `best` by a relevant margin."""
-    return Best(at(best), [at(label) for label in rivals if label != best], margin=-RELEVANT)
+    """The point labelled `best` beats each of `rivals`, which are not all alike."""
+    return Best(at(best), [at(label) for label in rivals if label != best], margin=RELEVANT)

@@ -8,12 +8,14 @@ have NLI; DeCLUTR gets the sentences of whole articles.
 from dataclasses import replace
 
 from mocose_study.claims.verdicts import Claim
-from mocose_study.sections.grid import RELEVANT, Grid, Point, beats, stated
-from mocose_study.sections.start import START
+
+from .grid import CONTROL, RELEVANT, Grid, Point, beats, harmed, own, stated
+from .start import START
 
 FAR = 5.0  # points: what "far ahead" means here; the papers' own distances are 4 to 11
 ALIGNMENT, UNIFORMITY = "alignment dev", "uniformity dev"  # of both, less is better
 FIRST_LAST = "untrained first-last"
+UNTRAINED, SIMCSE, MOCOSE = START[:3], START[3], START[4]
 SUPERVISED = Point("SimCSE supervised", {"method": "simcse_supervised", "mlp": "always"}, tier=2,
                    paper="simcse_supervised, bert-base-uncased")  # fmt: skip
 
@@ -42,24 +44,24 @@ GRIDS = {
             TF_IDF,
             system("GloVe", "word_vectors", "glove, own"),
             system("GloVe, SIF", "word_vectors", sif=1e-3),
-            *START[:3],
+            *UNTRAINED,
             post("whitening", "whitening", "whitening", tier=1),
             post("whitening, half", "whitening", scale=HALF),
             post("whitening, Wikipedia", "whitening", **WIKIPEDIA),
             post("whitening, half, Wikipedia", "whitening", scale=HALF, **WIKIPEDIA),
-            post("flow", "flow", "flow", tier=1),
+            post("flow", "flow", "flow"),
             post("flow, Wikipedia", "flow", **WIKIPEDIA),
-            system("IS-BERT", "is_bert", "is_bert", tier=1),
-            system("CT", "ct", "ct_bert", tier=1, pooling="mean"),
+            system("IS-BERT", "is_bert", "is_bert"),
+            system("CT", "ct", "ct_bert", pooling="mean"),
             system("DeCLUTR", "declutr", "declutr, roberta-base", pooling="mean",
                    corpus="wiki_documents"),
-            *START[3:4],
-            system("S-SimCSE", "s_simcse", tier=1),
+            SIMCSE,
+            system("S-SimCSE", "s_simcse"),
             SUPERVISED,
-            system("MoCo", "moco"),
-            *START[4:],
+            Point("MoCo", {}, preset="moco", tier=2),
+            *START[4:], CONTROL,
         ),
-        paper="mocose_table1", paper_by=("system", "encoder"), notebook="20_main_results",
+        paper="mocose_table1", paper_by=("system", "encoder"), notebook="20_main_results", control=harmed("MoCoSE"),
         claims=(
             stated("mocose-base-sts12", beats("MoCoSE", "SimCSE"), "STS12 test all"),
             stated("mocose-base-sts15", beats("MoCoSE", "SimCSE"), "STS15 test all"),
@@ -73,10 +75,9 @@ GRIDS = {
             stated("mocose-beats-ct-bert", beats("MoCoSE", "CT")),
             stated("mocose-beats-declutr", beats("MoCoSE", "DeCLUTR")),
             stated("simcse-unsup-average", beats("SimCSE", "CT", margin=RELEVANT)),
-            Claim("main-over-tfidf", "this study", "MoCoSE beats TF-IDF.",
+            own("main-over-tfidf", "MoCoSE beats TF-IDF.",
                   beats("MoCoSE", "TF-IDF")),
-            Claim("main-predictor-and-fgsm", "this study",
-                  "MoCoSE is ahead of MoCo, which has neither predictor nor FGSM.",
+            own("main-predictor-and-fgsm", "MoCoSE is ahead of MoCo, which has neither predictor nor FGSM.",
                   beats("MoCoSE", "MoCo")),
             Claim("main-whitening-other-text", "SimCSE appendix C, Table C.1 (there with NLI)",
                   "With all pairs pooled, whitening fitted on the tasks is worse than fitted on "
@@ -88,7 +89,7 @@ GRIDS = {
     ),
     "supervised": Grid(
         question="What do entailment pairs add?",
-        points=(*START[3:4], SUPERVISED),
+        points=(SIMCSE, SUPERVISED),
         paper="simcse_table5", paper_by=("system", "encoder"), notebook="20_main_results",
         claims=(
             stated("simcse-sup-over-unsup",
@@ -103,7 +104,7 @@ GRIDS = {
     ),
     "main_geometry": Grid(
         question="Which systems gain uniformity, and at what price in alignment?",
-        points=(*START[2:4], post("whitening", "whitening", tier=1), post("flow", "flow", tier=1)),
+        points=(*START[2:4], post("whitening", "whitening", tier=1), post("flow", "flow")),
         notebook="20_main_results",
         claims=(
             stated("simcse-map-pretrained", beats("SimCSE", FIRST_LAST), ALIGNMENT),

@@ -1,11 +1,13 @@
 """What each difference between the paper's description and the authors' code is worth."""
 
-from mocose_study.claims.verdicts import Claim
-from mocose_study.sections.grid import Grid, Point, level
+from dataclasses import replace
+
+from .grid import HARM, Grid, Point, beats, level, own
 
 PLAIN = {"fgsm_epsilon": 0.0}  # its step doubles the cost; the last two points are about it
 SHARED = {"shared_embeddings": True}
 ATTACHED = {**SHARED, "detach_keys": False}
+BROKEN = "control: decay 0, as described"
 # what a point differs from in one respect, where that is not the description itself
 AGAINST = {
     "shared, keys not detached": "shared embeddings",
@@ -23,12 +25,12 @@ GRIDS = {
     "published": Grid(
         question="What is each difference between paper and published code worth?",
         points=(
-            published("as described", tier=1),
-            Point("all of it", PLAIN, preset="as_published"),
-            published("batch negatives too", batch_negatives=True, tier=1),
+            published("as described"),
+            Point("all of it", PLAIN, preset="as_published", tier=2, scale={"ema_horizon": 0.96}),
+            published("batch negatives too", batch_negatives=True),
             published("cosine, not dot product", similarity="cosine"),
             published("LayerNorm heads with dropout", heads="published", head_dropout=0.1),
-            published("decay 0.75→1 in 15,000", ema_decay_end=1.0, ema_horizon=15_000),
+            replace(published("decay 0.75→1", ema_decay_end=1.0), scale={"ema_horizon": 0.96}),
             published("EMA before the forward pass", ema_moment="before_forward"),
             published("shared embeddings", **SHARED),
             published("shared, keys not detached", **ATTACHED),
@@ -39,15 +41,17 @@ GRIDS = {
             Point("FGSM, this batch's gradient", {}, preset="as_described", tier=2),
             Point("FGSM, last batch's gradient", {"fgsm_gradient": "stale"}, preset="as_described",
                   tier=2),
+            published(BROKEN, ema_decay=0.0, ema_schedule="constant"),
         ),
         notebook="13_published_vs_described",
+        control=beats("as described", BROKEN, HARM),
         claims=(
-            Claim("published-equals-described", "published code",
-                  "All differences together make no relevant difference.",
-                  level("all of it", "as described")),
-            Claim("published-fgsm-gradient", "published code",
-                  "Whose gradient FGSM takes makes no relevant difference.",
-                  level("FGSM, this batch's gradient", "FGSM, last batch's gradient")),
+            own("published-equals-described",
+                "All differences together make no relevant difference.",
+                level("all of it", "as described")),
+            own("published-fgsm-gradient",
+                "Whose gradient FGSM takes makes no relevant difference.",
+                level("FGSM, this batch's gradient", "FGSM, last batch's gradient")),
         ),
     ),
 }  # fmt: skip

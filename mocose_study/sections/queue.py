@@ -1,11 +1,10 @@
 """The queue: its length and first fill (MoCoSE Table 7, Figures 11, 12), its parts (Table 8), and
 its history (Table 8 of the anonymous version)."""
 
-from mocose_study.sections.grid import RELEVANT, Grid, Point, beats, stated, unbeaten
+from .grid import CONTROL, LAST, RELEVANT, Grid, Point, beats, best, harmed, sized, stated
 
 SIZES = (128, 256, 512, 1024, 4096)
 FILLS = {"none": 0.0, "quarter": 0.25, "half": 0.5, "all": 1.0}
-BREAK = 5.0  # points: what "breaks" means here; the paper loses 25
 FIRST = ((512, "quarter"), (4096, "quarter"), (128, "quarter"))
 CLAIMED = ((512, "none"), (512, "half"), (512, "all"), (4096, "none"), (128, "all"), (1024, "all"))
 REST = tuple((size, fill) for size in SIZES for fill in FILLS if (size, fill) not in FIRST + CLAIMED)
@@ -13,7 +12,7 @@ REST = tuple((size, fill) for size in SIZES for fill in FILLS if (size, fill) no
 
 def filled(size: int, fill: str) -> Point:
     fields = {"queue_size": size, "queue_init": round(FILLS[fill] * size)}
-    return Point(f"{size}, {fill}", fields, tier=1 if (size, fill) in FIRST else 2)
+    return Point(f"{size}, {fill}", fields, tier=1 if (size, fill) == (512, "quarter") else 2)
 
 
 def parts(label: str, *ages: tuple[int, int], tier: int = 2) -> Point:
@@ -26,14 +25,15 @@ def parts(label: str, *ages: tuple[int, int], tier: int = 2) -> Point:
 GRIDS = {
     "queue": Grid(
         question="How long should the queue be, and how much of it filled at random at first?",
-        points=tuple(filled(*pair) for pair in FIRST + CLAIMED + REST),
+        points=(*(filled(*pair) for pair in FIRST + CLAIMED + REST), CONTROL),
         paper="mocose_table7", paper_by=("queue_size", "queue_fill"), notebook="08_queue",
+        control=harmed("128, quarter"),
         claims=(
             stated("mocose-queue-512-quarter-best",
-                   unbeaten("512, quarter", ["512, none", "512, half", "512, all", "128, all",
+                   best("512, quarter", ["512, none", "512, half", "512, all", "128, all",
                                              "1024, all", "4096, quarter"])),
-            stated("mocose-queue-4096-breaks", beats("512, quarter", "4096, quarter", BREAK)),
-            stated("mocose-queue-4096-breaks-unfilled", beats("512, none", "4096, none", BREAK)),
+            *sized("mocose-queue-4096-breaks", "512, quarter", "4096, quarter", LAST),
+            *sized("mocose-queue-4096-breaks-unfilled", "512, none", "4096, none", LAST),
             stated("mocose-queue-longer-no-gain", beats("128, all", "1024, all", -RELEVANT)),
             stated("mocose-queue-partial-init-helps", beats("512, quarter", "512, all")),
             stated("mocose-queue-empty-start-512", beats("512, quarter", "512, none")),
@@ -42,13 +42,14 @@ GRIDS = {
     "queue_parts": Grid(
         question="Which part of the queue makes the best negatives?",
         points=(
-            parts("0-512", (0, 512)), parts("256-768", (256, 768), tier=1),
-            parts("512-1024", (512, 1024), tier=1),
-            parts("0-256+768-1024", (0, 256), (768, 1024)), parts("all"),
+            parts("0-512", (0, 512)), parts("256-768", (256, 768)),
+            parts("512-1024", (512, 1024)),
+            parts("0-256+768-1024", (0, 256), (768, 1024)), parts("all"), CONTROL,
         ),
         paper="mocose_table8", paper_by=("negatives_slice",), notebook="08_queue",
+        control=harmed("all"),
         claims=(
-            stated("mocose-slice-middle-best", unbeaten("256-768", ["all", "0-512", "512-1024"])),
+            stated("mocose-slice-middle-best", best("256-768", ["all", "0-512", "512-1024"])),
             stated("mocose-slice-middle-over-newest", beats("256-768", "0-512")),
             stated("mocose-slice-middle-over-oldest", beats("256-768", "512-1024")),
             stated("mocose-slice-without-middle", beats("256-768", "0-256+768-1024")),
@@ -58,12 +59,14 @@ GRIDS = {
     "queue_history": Grid(
         question="Does the history that the queue keeps help?",
         points=(
-            Point("normal", {}),
-            Point("latest", {"queue_keys": "latest"}, tier=2),
+            Point("normal", {"queue_size": 512, "queue_init": 128}, tier=2),
+            Point("latest", {"queue_size": 512, "queue_init": 128, "queue_keys": "latest"}, tier=2),
             Point("oldest", {"queue_size": 1024, "queue_init": 256,
                              "negatives_slice": ((512, 1024),)}, tier=2),
+            CONTROL,
         ),
         paper="mocose_anonymous_table8", paper_by=("queue_policy",), notebook="08_queue",
+        control=harmed("normal"),
         claims=(
             stated("mocose-anonymous-refresh-latest-worse", beats("normal", "latest")),
             stated("mocose-anonymous-oldest-half-worse", beats("normal", "oldest")),

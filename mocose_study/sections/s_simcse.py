@@ -1,6 +1,7 @@
 """S-SimCSE: dropout rates drawn anew in every forward pass (its Table 1), seven seeds as there."""
 
-from mocose_study.sections.grid import Grid, Point, beats, stated
+from .grid import HARM, Grid, Point, beats, stated
+from .simcse import UNTRAINED
 
 FIXED, SAMPLED, SENTENCE = "fixed rate", "sampled", "sampled, each sentence"
 MORE = 1.0  # points, by the paper's abstract
@@ -11,11 +12,14 @@ GRIDS = {
         points=(
             Point(FIXED, {"method": "simcse"}, paper="simcse, no, bert-base-uncased"),
             Point(SAMPLED, {"method": "s_simcse", "sentence_dropout": False},
-                  paper="s_simcse, no, bert-base-uncased"),
-            Point(SENTENCE, {"method": "s_simcse"}, paper="s_simcse, yes, bert-base-uncased"),
+                  paper="s_simcse, no, bert-base-uncased", tier=2),
+            Point(SENTENCE, {"method": "s_simcse"}, paper="s_simcse, yes, bert-base-uncased",
+                  tier=2),
+            UNTRAINED,
         ),
         paper="s_simcse_table1", paper_by=("system", "sentence_wise_masks", "encoder"),
         notebook="22_s_simcse", seeds=7,
+        control=beats(FIXED, UNTRAINED.label, HARM),
         claims=(
             stated("s-simcse-sampled-rate-base", beats(SAMPLED, FIXED)),
             stated("s-simcse-sentence-masks-base", beats(SENTENCE, SAMPLED)),

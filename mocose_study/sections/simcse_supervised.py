@@ -3,10 +3,11 @@
 The paper's supervised model saw 275,601 triplets; the file of the data folder has 5,880.
 """
 
-from mocose_study.claims.verdicts import Claim
-from mocose_study.sections.grid import RELEVANT, Grid, Point, at, beats, level, stated, unbeaten
 from mocose_study.claims.rules import Best
-from mocose_study.sections.simcse import DEV, HARM, SIMCSE, TABLE
+from mocose_study.claims.verdicts import Claim
+
+from .grid import HARM, RELEVANT, Grid, Point, at, beats, best, level, stated
+from .simcse import DEV, SIMCSE, TABLE, UNTRAINED
 
 TEMPERATURES = (0.001, 0.01, 0.05, 0.1, 1)
 WEIGHTS = (0, 0.01, 0.1, 1)
@@ -31,17 +32,19 @@ GRIDS = {
         question="With which pooling and head should SimCSE be trained and measured?",
         points=(
             pooled("MLP", "cls_pooler", mlp="always"),
-            pooled("MLP in training", "cls_pooler_train_only"),
+            pooled("MLP in training", "cls_pooler_train_only", mlp="training"),
             pooled("no MLP", "cls", mlp="never"),
             pooled("first-last", "first_last", mlp="never", pooling="first_last"),
             *(pooled(f"supervised: {label}", paper, "simcse_supervised", **fields)
               for label, paper, fields in (
                   ("MLP", "cls_pooler", {"mlp": "always"}),
-                  ("MLP in training", "cls_pooler_train_only", {}),
+                  ("MLP in training", "cls_pooler_train_only", {"mlp": "training"}),
                   ("no MLP", "cls", {"mlp": "never"}),
                   ("first-last", "first_last", {"mlp": "never", "pooling": "first_last"}))),
+            UNTRAINED,
         ),
         paper="simcse_table6", paper_by=("pooling", "system"), **TABLE,
+        control=beats("MLP in training", UNTRAINED.label, HARM),
         claims=(
             stated("simcse-pooling-unsup-mlp-train", beats("MLP in training", "MLP"), DEV),
             stated("simcse-pooling-unsup-no-mlp", beats("MLP in training", "no MLP"), DEV),
@@ -56,12 +59,14 @@ GRIDS = {
             supervised("none", "none, ", hard_negatives=False),
             *map(weighted, (0.5, 1.0, 2.0)),
             supervised("α = 1, two encoders", two_encoders=True),
+            UNTRAINED,
         ),
+        control=beats("α = 1", UNTRAINED.label, HARM),
         paper="simcse_table7", paper_by=("hard_negatives", "hard_negative_weight"), **TABLE,
         claims=(
             stated("simcse-hard-negatives-help", beats("α = 1", "none"), DEV),
             stated("simcse-hard-negative-weight-one",
-                   unbeaten("α = 1", ["α = 0.5", "α = 2"]), DEV),
+                   best("α = 1", ["α = 0.5", "α = 2"]), DEV),
             stated("simcse-hard-negative-weight-two", level("α = 1", "α = 2"), DEV),
             stated("simcse-sup-dual-encoder-harms", beats("α = 1", "α = 1, two encoders"), DEV),
         ),
@@ -71,10 +76,12 @@ GRIDS = {
         points=(
             *(supervised(f"{t:g}", f"cosine, {t:g}", temperature=t) for t in TEMPERATURES),
             supervised("dot product", "dot, ", similarity="dot", temperature=1.0),
+            UNTRAINED,
         ),
+        control=beats("0.05", UNTRAINED.label, HARM),
         paper="simcse_tableD1", paper_by=("similarity", "temperature"), **TABLE,
         claims=(
-            stated("simcse-temperature-005-best", unbeaten("0.05", ["0.001", "0.01", "0.1"]), DEV),
+            stated("simcse-temperature-005-best", best("0.05", ["0.001", "0.01", "0.1"]), DEV),
             stated("simcse-cosine-over-dot", beats("0.05", "dot product"), DEV),
             stated("simcse-temperature-01-harms", beats("0.05", "0.1", margin=RELEVANT), DEV),
             stated("simcse-temperature-1-breaks", beats("0.05", "1", margin=HARM), DEV),
