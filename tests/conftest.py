@@ -51,7 +51,6 @@ from transformers import (
 
 from mocose_lib.encoder import Encoder
 from mocose_study.config import Config
-from mocose_study.data import benchmarks, contents
 
 torch.set_num_threads(1)
 TINY = {
@@ -124,11 +123,8 @@ def link_shipped(folder: Path) -> Path:
 
 def clear_caches() -> None:
     """Forgets what was read from another study or data folder."""
-    caches = [benchmarks.test_tables, benchmarks.dev_tables, contents._on_record]
     if probe := sys.modules.get("mocose_study.systems.probe"):
-        caches.append(probe.sentences)
-    for cached in caches:
-        cached.cache_clear()
+        probe.sentences.cache_clear()
 
 
 @pytest.fixture

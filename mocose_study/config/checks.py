@@ -3,8 +3,8 @@
 from typing import Literal, get_args, get_origin
 
 POOLER_UNUSED = ("simcse", "s_simcse", "simcse_supervised", "ct", "flow", "is_bert", "declutr")
-VIEWS_DISTORTED = ("mocose", "moco")  # by position shuffle and cut-offs
-TEXT_AUGMENTED = ("mocose", "moco", "simcse")
+VIEWS_DISTORTED = ("mocose",)  # by position shuffle and cut-offs
+TEXT_AUGMENTED = ("mocose", "simcse")
 SHORTENED = (*TEXT_AUGMENTED, "s_simcse", "simcse_supervised")  # by crop and word deletion
 MODELS_NEEDED = {"synonym": 1, "insertion": 1, "paraphrase": 1, "back_translation": 2}
 

@@ -34,9 +34,10 @@ class Config(Settings):
     encoder: str = "tiny"  # a folder under data/encoders, a path, or a hub name
     encoder_layers: Annotated[int, Range(1)] | None = None  # keep the first n layers
     encoder_init: Literal["pretrained", "random"] = "pretrained"  # random: its shape alone
-    corpus: str = "open"  # a name in data.CORPORA, or a text file, one sentence a line
+    corpus: str = "open"  # a name in CORPORA, a text file, or a data set of the hub
     corpus_size: Annotated[int, Range(2)] = 40_000  # sentences
-    benchmark: str = "open"  # open, real, sample (a part of open), or files of one's own
+    benchmark: str = "open"  # open, real, sample (a part of open), or one's own "a.tsv,b.tsv"
+    dev: str = ""  # a file whose pairs choose checkpoints; "": see benchmarks.dev_tables
     pooling: Literal["cls", "cls_pooler", "mean", "first_last"] = "cls"
     dropout: Dropout = 0.1
     fast: bool = True  # the faster forms of `fast/`; their random numbers are others
@@ -53,7 +54,7 @@ class Config(Settings):
     word_deletion: Share = 0.0  # tokens left out, at least one
     text_augmentation: TextAugmentation = "none"
     augmentation_models: tuple[str, ...] = ()  # (): those of text_augment.models_of
-    augmentation_rate: Annotated[float, Range(0.01, 1)] = 0.1  # of the words, at least one
+    augmentation_rate: Annotated[float, Range(0.001, 1)] = 0.1  # of the words, at least one
     augmented_views: Literal["target", "both"] = "both"  # which are rewritten or shortened
     augment_at_evaluation: bool = False  # shuffle and cut-offs while scoring, too
 

@@ -1,21 +1,22 @@
 """Labelled tables: the STS tasks' pairs with their gold scores, and the transfer tasks.
 
-The benchmark "open" lies in this repository, under data/open: pairs of image captions and of
-translations, with the scores that people gave them. "sample" is a part of it, for tests. "real"
-is the papers' seven tasks, read from the folder MOCOSE_DATA names (`--data`) or, without one,
-from the hub at pinned revisions.
+The benchmark "open" comes with the package: pairs of image captions and of translations, with the
+scores that people gave them. "sample" is a part of it, for tests. "real" is the papers' seven
+tasks, read from the folder MOCOSE_DATA names (`--data`) or, without one, from the hub at pinned
+revisions. A benchmark of one's own is one or several tab-separated files.
 """
 
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
 import datasets
+import numpy as np
 import pandas as pd
 
 from mocose_study.config import InputError, choose
 
-from .files import study_folder
-from .sources import checked, folder
+from .files import shipped
+from .sources import checked, folder, sha256
 
 OPEN_DEV = "images2014"
 OPEN_TESTS = ("images2015", "snli2017", "postediting2016")
@@ -42,41 +43,59 @@ def read_pairs(path: Path) -> pd.DataFrame:
     """A file of scored pairs: columns score, sentence1, sentence2, and perhaps subset.
 
     Raises InputError, naming file and line, on a missing column, an empty sentence, a score that
-    is no number from 0 to 5, and on scores that are all equal.
+    is no finite number, and on scores that are all equal.
     """
     frame = read_table(path)
     if lost := [column for column in PAIR_COLUMNS if column not in frame]:
         raise InputError(f"{path} has no column {lost[0]!r}; it needs {', '.join(PAIR_COLUMNS)}.")
-    score = pd.to_numeric(frame["score"], errors="coerce")
+    score = pd.to_numeric(frame["score"], errors="coerce").astype(float)
     wrong = {
-        "has a score that is no number from 0 to 5": ~score.between(0, 5),
+        "has a score that is no number": ~np.isfinite(score),
         "has an empty sentence": (frame[["sentence1", "sentence2"]] == "").any(axis=1),
     }
     for what, rows in wrong.items():
         if rows.any():
             raise InputError(f"{path} {what} in line {rows.idxmax() + 2}.")
     if score.nunique() < 2:
-        raise InputError(f"{path} has {len(frame)} pairs and fewer than two different scores.")
+        raise InputError(
+            f"{path} has {len(frame)} pairs, and scores that are all equal; a correlation needs "
+            "two different ones."
+        )
     return frame.assign(score=score)
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """A tab-separated file without quoting, all cells as text."""
+    """A tab-separated file without quoting, all cells as text.
+
+    Raises InputError, naming file and line, where it is no text, is cut off, or a row is not as
+    long as the header.
+    """
     try:
-        return pd.read_csv(path, sep="\t", quoting=3, keep_default_na=False, dtype=str)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as cause:
-        raise InputError(f"{path.name} is no readable tab-separated file: {cause}.") from cause
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as cause:
+        raise InputError(f"{path} is no UTF-8 text: {cause}.") from cause
+    header, *rows = (line.split("\t") for line in text.split("\n"))
+    if "\0" in text or not rows:
+        raise InputError(f"{path} is no tab-separated text with a header and rows.")
+    if rows.pop() != [""]:
+        raise InputError(f"{path} is cut off in line {len(rows) + 2}: it has no line break there.")
+    for number, row in enumerate(rows, 2):
+        if len(row) != len(header):
+            raise InputError(
+                f"{path} has {len(row)} cells in line {number}, but its header has {len(header)}."
+            )
+    return pd.DataFrame(rows, columns=header, dtype=str)
 
 
 def sts_pairs(task: str, split: str = "test", benchmark: str = "real") -> pd.DataFrame:
-    """Pairs of one STS task: columns score (0-5), sentence1, sentence2, and perhaps subset."""
+    """Pairs of one STS task: columns score, sentence1, sentence2, and perhaps subset."""
     if benchmark in ("open", "sample"):
         choose(dict.fromkeys((OPEN_DEV, *OPEN_TESTS)), task, "open task")
-        frame = read_pairs(checked(study_folder() / "data" / "open", f"{task}.tsv"))
+        frame = read_pairs(checked(shipped("open"), f"{task}.tsv"))
         return frame.head(SAMPLE) if benchmark == "sample" else frame
     file, repository, revision = choose(STS, task, "STS task")
     if local := folder():
-        return read_pairs(checked(local, file.format(split=split.lower())))
+        return read_pairs(checked(local, file.format(split=split)))
     try:
         found = datasets.load_dataset(repository, split=HUB_SPLITS[split], revision=revision)
     except OSError as cause:
@@ -90,18 +109,30 @@ def sts_pairs(task: str, split: str = "test", benchmark: str = "real") -> pd.Dat
 
 
 def files_of(benchmark: str) -> list[str]:
-    """The files of a benchmark, as data/SHA256SUMS names them."""
+    """The files of a benchmark: paths, or names as data/SHA256SUMS has them."""
     if benchmark == "real":
         names = [file for file, _, _ in STS.values()]
-        return [n.format(split=split) for n in names for split in ("dev", "test")]
-    return [f"open/{task}.tsv" for task in (OPEN_DEV, *OPEN_TESTS)]
+        return list(dict.fromkeys(n.format(split=s) for n in names for s in ("dev", "test")))
+    if benchmark in BENCHMARKS:
+        return [f"open/{task}.tsv" for task in (OPEN_DEV, *OPEN_TESTS)]
+    return benchmark.split(",")
+
+
+def own_tables(files: list[str], split: str) -> dict[str, pd.DataFrame]:
+    """Tables of files of one's own, each named after its file."""
+    for file in files:
+        if not Path(file).is_file():
+            known = ", ".join(BENCHMARKS)
+            raise InputError(f"there is no benchmark {file!r}; choose one of {known}, or a file.")
+    names = [Path(file).stem for file in files]
+    if len(set(names)) < len(names):
+        raise InputError(f"two files of the benchmark are called {names[0]!r}; rename one of them.")
+    return {f"{n} {split}": read_pairs(Path(f)) for n, f in zip(names, files, strict=True)}
 
 
 def sts_tasks(benchmark: str) -> tuple[str, ...]:
     """Names of the tasks that test a system; of "real" in the papers' order."""
-    if benchmark in ("open", "sample"):
-        return OPEN_TESTS
-    return tuple(STS)
+    return tuple(STS) if benchmark == "real" else OPEN_TESTS
 
 
 def dev_task(benchmark: str) -> str:
@@ -109,17 +140,43 @@ def dev_task(benchmark: str) -> str:
     return "STS-B" if benchmark == "real" else OPEN_DEV
 
 
-@cache
 def test_tables(benchmark: str) -> dict[str, pd.DataFrame]:
-    """The test split of every task: what `mocose_lib.evaluate` takes."""
+    """The test split of every task: what `mocose_lib.evaluate` takes.
+
+    `benchmark` is one of BENCHMARKS, or one's own files, separated by commas.
+    """
+    return _tables(benchmark, "", _content(files_of(benchmark)))
+
+
+def dev_tables(benchmark: str, dev: str = "") -> dict[str, pd.DataFrame]:
+    """The pairs that choose checkpoints, in the same form: those of the file `dev`.
+
+    Without `dev` they are the benchmark's own: STS-B dev of "real", the captions of 2014 of all
+    others. Files of one's own only test, unless `dev` names one.
+    """
+    return _tables(benchmark, dev or "own", _content(files_of(dev or benchmark)))
+
+
+def _content(files: list[str]) -> tuple[str, ...]:
+    """Changes with the content of the files: tables that were read from others are read again."""
+    places = [Path(file) for file in files]
+    if local := folder():
+        places += [local / file for file in files]
+    return (str(local), *(sha256(place) for place in places if place.is_file()))
+
+
+@lru_cache(maxsize=16)
+def _tables(benchmark: str, dev: str, content: tuple[str, ...]) -> dict[str, pd.DataFrame]:
+    """Test tables where `dev` is "", else those that choose checkpoints."""
+    if dev == "own":
+        task = dev_task(benchmark)
+        source = benchmark if benchmark in BENCHMARKS else "open"
+        return {f"{task} dev": sts_pairs(task, "dev", source)}
+    if dev:
+        return own_tables([dev], "dev")
+    if benchmark not in BENCHMARKS:
+        return own_tables(files_of(benchmark), "test")
     return {f"{task} test": sts_pairs(task, "test", benchmark) for task in sts_tasks(benchmark)}
-
-
-@cache
-def dev_tables(benchmark: str) -> dict[str, pd.DataFrame]:
-    """The dev split that chooses checkpoints, in the same form."""
-    task = dev_task(benchmark)
-    return {f"{task} dev": sts_pairs(task, "dev", benchmark)}
 
 
 def sentences(tables: dict[str, pd.DataFrame]) -> list[str]:

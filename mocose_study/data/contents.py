@@ -5,15 +5,14 @@ not at hand, the committed `data/SHA256SUMS` says what the study's own runs have
 """
 
 import hashlib
-from functools import cache
 from pathlib import Path
 
 from mocose_study.config import Config
 
 from . import benchmarks, encoders
-from .corpora import CORPORA
-from .files import study_folder
-from .sources import checksums, folder, sha256
+from .corpora import CORPORA, hub_name
+from .files import shipped
+from .sources import checksums, folder, revision_on_hub, sha256
 
 NO_ENCODER = ("word_counts", "word_vectors")  # systems that read no pre-trained encoder
 NO_CORPUS = ("untrained",)
@@ -21,7 +20,9 @@ NO_CORPUS = ("untrained",)
 
 def digests(config: Config) -> dict[str, str]:
     """Twelve digits for each content that decides the numbers of a run, by the field's name."""
-    found = {"benchmark": _benchmark(config.benchmark)}
+    found = {"benchmark": _files(benchmarks.files_of(config.benchmark))}
+    if config.dev:
+        found["dev"] = _file(config.dev)
     if config.method not in NO_ENCODER:
         found["encoder"] = encoders.digest(config.encoder)
         found |= {name: encoders.digest(name) for name in config.augmentation_models}
@@ -32,33 +33,26 @@ def digests(config: Config) -> dict[str, str]:
     if config.method == "simcse_supervised":
         found["triplets"] = _file(config.triplets)
     if config.transfer:
-        found["transfer"] = "".join(_file(f"transfer/{t}.tsv") for t in benchmarks.TRANSFER)
+        found["transfer"] = _files(f"transfer/{task}.tsv" for task in benchmarks.TRANSFER)
     return {name: hashlib.sha256(text.encode()).hexdigest()[:12] for name, text in found.items()}
 
 
 def _corpus(name: str) -> str:
-    if name not in CORPORA:
-        return _file(name)
-    root = "open/" if name == "open" else ""
-    return "".join(_file(root + file) for file in CORPORA[name].files)
+    if name in CORPORA:
+        return _files(CORPORA[name].files)
+    if hub_name(name):
+        return revision_on_hub(name, "dataset") or name
+    return _file(name)
 
 
-def _benchmark(name: str) -> str:
-    if name in benchmarks.BENCHMARKS:
-        return "".join(_file(file) for file in benchmarks.files_of(name))
-    return "".join(_file(part) for part in name.split(","))
+def _files(names) -> str:
+    return "".join(map(_file, names))
 
 
 def _file(name: str) -> str:
     """sha256 of a path, or of a file of the data folder; else the digest that is on record."""
     data = folder()
-    places = [Path(name), study_folder() / "data" / name, *([data / name] if data else [])]
-    for path in places:
+    for path in (Path(name), shipped(name), *([data / name] if data else [])):
         if path.is_file():
             return sha256(path)
-    return _on_record().get(name, name)
-
-
-@cache
-def _on_record() -> dict[str, str]:
-    return checksums(study_folder() / "data")
+    return checksums(shipped("SHA256SUMS").parent).get(name, name)

@@ -1,38 +1,50 @@
 """Text to train on: where corpora come from, and their token ids.
 
-The corpus "open" lies in this repository. Others are read from the folder MOCOSE_DATA names
-(`--data`) or, without one, from the hub. Texts and token ids live in Arrow files (`datasets`),
-memory-mapped, cached under data/cache by content.
+The corpus "open" comes with the package. Others are read from the folder MOCOSE_DATA names
+(`--data`) or, without one, from the hub. A corpus of one's own is a file with one sentence a line
+(.txt, .txt.xz, .txt.gz) or a data set of the hub ("owner/name", column sentence or text). Texts
+and token ids live in Arrow files, memory-mapped, cached under data/cache by content.
 """
 
-import hashlib
+import gzip
+import itertools
 import json
 import lzma
-from collections.abc import Sequence
+import os
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import datasets
 import numpy as np
+import pyarrow as pa
+from tokenizers import Tokenizer
 
-from mocose_study.config import InputError, choose
+from mocose_study.config import InputError
 
-from .files import cache_folder, study_folder
-from .sources import checked, folder, from_hub, sha256
+from .cache import cache_key, stored
+from .files import shipped
+from .sources import checked, folder, from_hub, revision_on_hub, sha256
 
-datasets.disable_progress_bars()
+OPENERS = MappingProxyType({".xz": lzma.open, ".gz": gzip.open})
+UNREADABLE = (lzma.LZMAError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError, EOFError)
+BATCH = 20_000  # sentences that are read, or tokenised, at once
+TEXT_COLUMNS = ("sentence", "text")  # of a data set of the hub
 
 
 @dataclass(frozen=True)
 class Corpus:
     """Unlabelled text: files of the data folder, and the same or a like text on the hub."""
 
-    files: tuple[str, ...]  # below the data folder; xz or plain, one sentence a line
+    files: tuple[str, ...]  # below the data folder; one sentence a line
     hub: tuple[str, str, str] | None = None  # repository, file, revision
 
 
 CORPORA = {
-    "open": Corpus(("wikipedia.txt.xz",)),
+    "open": Corpus(("open/wikipedia.txt.xz",)),
     "wiki900k": Corpus(tuple(f"corpus/wiki_sentences_{i:02}.txt.xz" for i in range(9))),
     "wiki_documents": Corpus(tuple(f"corpus/wiki_documents_{i:02}.txt.xz" for i in range(10))),
     "wiki1m": Corpus(
@@ -42,27 +54,32 @@ CORPORA = {
 }
 
 
-def text_lines(paths: Sequence[Path]):
-    """The stripped lines of plain or xz-compressed text files."""
+def text_lines(paths: Sequence[Path]) -> Iterator[str]:
+    """The stripped lines of text files, plain or compressed; an empty line ends each file.
+
+    Raises InputError, with file and line, where a file is no UTF-8 text or is cut off.
+    """
     for path in paths:
-        opened = lzma.open if path.suffix == ".xz" else open
+        number = 0
         try:
-            with opened(path, "rt", encoding="utf-8") as file:
-                yield from (line.strip() for line in file)
-        except (lzma.LZMAError, UnicodeDecodeError, EOFError) as cause:
-            raise InputError(f"{path.name} cannot be read as UTF-8 text: {cause}.") from cause
-        yield ""  # a file ends a document
+            with OPENERS.get(path.suffix, open)(path, "rb") as file:
+                for number, line in enumerate(file, 1):
+                    if b"\0" in line:
+                        raise InputError(f"{path} is no text: line {number} holds a NUL byte.")
+                    yield line.decode("utf-8").strip()
+        except UNREADABLE as cause:
+            raise InputError(
+                f"{path} cannot be read as UTF-8 text after line {number}: {cause}."
+            ) from cause
+        yield ""
 
 
-def _rows(paths: Sequence[Path], limit: int):
+def _rows(paths: Sequence[Path]) -> Iterator[tuple[str, int]]:
     """Sentences with the number of their document; an empty line ends a document."""
-    document = count = 0
+    document = 0
     for line in text_lines(paths):
-        if count == limit:
-            return
         if line:
-            count += 1
-            yield {"sentence": line, "document": document}
+            yield line, document
         else:
             document += 1
 
@@ -71,9 +88,13 @@ def corpus_files(name: str) -> list[Path]:
     """The files of a corpus by its name in CORPORA, or a text file of one's own."""
     if name not in CORPORA and Path(name).is_file():
         return [Path(name)]
-    source = choose(CORPORA, name, "corpus")
+    if name not in CORPORA:
+        raise InputError(
+            f"there is no corpus {name!r}; choose one of {', '.join(CORPORA)}, or give a text file."
+        )
+    source = CORPORA[name]
     if name == "open":
-        return [checked(study_folder() / "data" / "open", file) for file in source.files]
+        return [checked(shipped("open"), Path(file).name) for file in source.files]
     if data := folder():
         return [checked(data, file) for file in source.files]
     if source.hub is None:
@@ -82,62 +103,85 @@ def corpus_files(name: str) -> list[Path]:
     return [Path(from_hub(repository, file, revision))]
 
 
-def cache_key(*parts) -> str:
-    """A name for what is made of `parts`, as a file of the cache."""
-    return hashlib.sha256("|".join(map(str, parts)).encode()).hexdigest()[:16]
+def hub_name(name: str) -> bool:
+    """Whether a corpus can only be a data set of the hub: "owner/name", and no file."""
+    path = Path(name)
+    local = path.parent.is_dir() or path.suffix in (".txt", *OPENERS)
+    return name not in CORPORA and name.count("/") == 1 and not local
+
+
+def _hub_rows(name: str) -> Iterator[tuple[str, int]]:
+    revision = revision_on_hub(name, "dataset")
+    if revision is None:
+        raise InputError(f"corpus {name!r} is no file, and the hub does not know it or is away.")
+    found = datasets.load_dataset(name, split="train", revision=revision)
+    column = next((c for c in TEXT_COLUMNS if c in found.column_names), None)
+    if column is None:
+        raise InputError(f"data set {name!r} of the hub has no column 'sentence' or 'text'.")
+    lines = (line.strip() for text in found[column] for line in text.splitlines())
+    return ((line, 0) for line in lines if line)
 
 
 def load_corpus(name: str, size: int) -> datasets.Dataset:
     """The first `size` sentences of a corpus: columns sentence and document.
 
-    Raises InputError on an unknown name or too few sentences.
+    Raises InputError on an unknown name, too few sentences, and a single one that is repeated.
     """
-    # a tuple of paths: a list would be taken for shards, each with a `limit` of its own
-    paths = tuple(corpus_files(name))
-    corpus = _arrow(_rows, paths, paths=paths, limit=size)
+    paths = [] if hub_name(name) else corpus_files(name)
+    content = map(sha256, paths) if paths else (name, revision_on_hub(name, "dataset"))
+
+    def batches() -> Iterator[dict]:
+        rows = itertools.islice(_rows(paths) if paths else _hub_rows(name), size)
+        while batch := list(itertools.islice(rows, BATCH)):
+            sentences, documents = zip(*batch, strict=True)
+            yield {"sentence": sentences, "document": documents}
+
+    corpus = stored(cache_key("rows", size, *content), batches)
     if len(corpus) < size:
         raise InputError(
             f"corpus {name!r} has {len(corpus)} sentences; corpus_size = {size} is too many."
         )
+    if len(corpus.data.table.column("sentence")[:BATCH].unique()) < 2:
+        raise InputError(f"corpus {name!r} repeats one sentence; there is nothing to contrast.")
     return corpus
 
 
-def _arrow(rows, origin: Sequence[Path], **inputs) -> datasets.Dataset:
-    """rows(**inputs) as a Dataset, kept on disk under a name made of `origin`'s content."""
-    numbers = [value for value in inputs.values() if isinstance(value, int)]
+@contextmanager
+def _all_cores():
+    """Lets the tokenizer use its own threads, whatever the environment says."""
+    name = "TOKENIZERS_PARALLELISM"
+    before = os.environ.pop(name, None)
     try:
-        return datasets.Dataset.from_generator(
-            rows, gen_kwargs=inputs, cache_dir=str(cache_folder()),
-            fingerprint=cache_key("rows", *numbers, *map(sha256, origin)),
-        )  # fmt: skip
-    except datasets.exceptions.DatasetGenerationError as failed:
-        if isinstance(failed.__cause__, InputError):
-            raise failed.__cause__ from None
-        raise
+        yield
+    finally:
+        if before is not None:
+            os.environ[name] = before
 
 
 def tokenized(corpus: datasets.Dataset, tokenizer, max_length: int | None) -> datasets.Dataset:
-    """Token ids of every sentence: columns input_ids, length (and document, where there is one).
+    """Token ids of every sentence: columns input_ids, length (and the corpus's other ones).
 
     With `max_length` special tokens are added and long sentences cut; without, neither.
     """
-    vocabulary = json.loads(tokenizer.backend_tokenizer.to_str())
-    vocabulary.update(truncation=None, padding=None)  # left over from the tokenizer's last call
-    stamp = cache_key(corpus._fingerprint, vocabulary, max_length)
+    settings = json.loads(tokenizer.backend_tokenizer.to_str())
+    settings.update(truncation=None, padding=None)  # left over from the tokenizer's last call
 
-    def ids(batch):
-        found = tokenizer(
-            batch["sentence"], add_special_tokens=max_length is not None,
-            truncation=max_length is not None, max_length=max_length,
-        )["input_ids"]  # fmt: skip
-        return {"input_ids": found, "length": [len(x) for x in found]}
+    def batches() -> Iterator[dict]:
+        fast = Tokenizer.from_str(json.dumps(settings))
+        if max_length:
+            fast.enable_truncation(max_length, direction=tokenizer.truncation_side)
+        for batch in corpus.iter(BATCH):
+            with _all_cores():
+                found = fast.encode_batch_fast(
+                    batch.pop("sentence"), add_special_tokens=max_length is not None
+                )
+            ids = [encoding.ids for encoding in found]
+            yield batch | {
+                "input_ids": pa.array(ids, pa.list_(pa.int32())),
+                "length": pa.array(map(len, ids), pa.int32()),
+            }
 
-    folder = cache_folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    return corpus.map(
-        ids, batched=True, remove_columns=["sentence"], new_fingerprint=stamp,
-        cache_file_name=str(folder / f"{stamp}.arrow"),
-    )  # fmt: skip
+    return stored(cache_key("ids", corpus._fingerprint, settings, max_length), batches)
 
 
 def column(ids, name: str) -> np.ndarray:

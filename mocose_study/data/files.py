@@ -1,7 +1,10 @@
 """Where the study's files live."""
 
 import os
+import sysconfig
 from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 def study_folder() -> Path:
@@ -9,8 +12,7 @@ def study_folder() -> Path:
 
     MOCOSE_STUDY if set; else the checkout this package is installed from; else the current folder.
     """
-    checkout = Path(__file__).resolve().parents[2]
-    default = checkout if (checkout / "notebooks").is_dir() else Path.cwd()
+    default = CHECKOUT if (CHECKOUT / "notebooks").is_dir() else Path.cwd()
     return Path(os.environ.get("MOCOSE_STUDY", default))
 
 
@@ -19,5 +21,11 @@ def cache_folder() -> Path:
     return study_folder() / "data" / "cache"
 
 
-def encoders_folder() -> Path:
-    return study_folder() / "data" / "encoders"
+def shipped(name: str) -> Path:
+    """Where "open", "encoders/tiny", "paper" or "SHA256SUMS" lies, which come with the package.
+
+    The study's own copy comes first, then that of the checkout, then what pip has installed.
+    """
+    installed = Path(sysconfig.get_path("data")) / "share" / "mocose"
+    places = [study_folder() / "data" / name, CHECKOUT / "data" / name, installed / name]
+    return next((place for place in places if place.exists()), places[0])

@@ -1,11 +1,14 @@
-"""Files of the local data folder, by checksum, and of the hub."""
+"""Files of the local data folder, by checksum, and files and revisions of the hub."""
 
 import hashlib
+import logging
 import os
 from functools import cache, lru_cache
 from pathlib import Path
 
 from mocose_study.config import InputError
+
+log = logging.getLogger(__name__)
 
 
 def folder() -> Path | None:
@@ -19,35 +22,54 @@ def folder() -> Path | None:
 
 
 def sha256(path: Path) -> str:
-    """The content's digest; computed anew when size or time stamp of the file have changed."""
+    """The content's digest, computed anew when the file is another or was written to."""
     stat = path.stat()
-    return _sha256(path, stat.st_size, stat.st_mtime_ns)
+    return _sha256(path, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
 
 
-@lru_cache(maxsize=None)
-def _sha256(path: Path, size: int, changed: int) -> str:
+@cache
+def _sha256(path: Path, *state: int) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-@cache
 def checksums(data: Path) -> dict[str, str]:
     """sha256 of the files of `data`, as its SHA256SUMS says; empty where there is none."""
     listing = data / "SHA256SUMS"
-    lines = listing.read_text().split("\n") if listing.exists() else []
-    pairs = (line.partition(" ") for line in lines)
+    return _parsed(listing, sha256(listing)) if listing.exists() else {}
+
+
+@lru_cache(maxsize=16)
+def _parsed(listing: Path, content: str) -> dict[str, str]:
+    pairs = (line.partition(" ") for line in listing.read_text().split("\n"))
     return {name.strip("* ./"): digest for digest, _, name in pairs if name}
 
 
 def checked(data: Path, name: str) -> Path:
-    """The path of a data file. Raises InputError when it is missing or damaged."""
+    """The path of a data file. Raises InputError when it is missing or damaged.
+
+    Where no SHA256SUMS names the file, the log says so once.
+    """
     path = data / name
-    if not path.exists():
+    if not path.is_file():
         raise InputError(f"data file {name} is missing from the data folder {data}.")
     expected = checksums(data).get(name)
-    if expected and sha256(path) != expected:
+    if expected is None:
+        listed = (data / "SHA256SUMS").exists()
+        _warn(
+            f"nothing vouches for {name} of {data}, since its SHA256SUMS does not name it"
+            if listed
+            else f"nothing vouches for the files of {data}, since it has no SHA256SUMS"
+        )
+    elif sha256(path) != expected:
         raise InputError(f"data file {name} is damaged: its checksum is not that of SHA256SUMS.")
     return path
+
+
+@cache
+def _warn(sentence: str) -> None:
+    """Says it once."""
+    log.warning("%s", sentence)
 
 
 def from_hub(repository: str, file: str, revision: str) -> str:
@@ -61,3 +83,22 @@ def from_hub(repository: str, file: str, revision: str) -> str:
             f"the hub did not give {file} of {repository} ({type(cause).__name__}); "
             "check the connection, or give a local folder with --data."
         ) from cause
+
+
+@cache
+def revision_on_hub(repository: str, kind: str = "model") -> str | None:
+    """The commit of a repository that is used when none is named; None where nobody knows it.
+
+    That is the one of the copy on this machine, else the newest of the hub, which is asked once.
+    `kind` is "model" or "dataset".
+    """
+    from huggingface_hub import HfApi, constants
+    from huggingface_hub.file_download import repo_folder_name
+
+    copy = Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=repository, repo_type=kind)
+    if (copy / "refs" / "main").is_file():
+        return (copy / "refs" / "main").read_text().strip()
+    try:
+        return HfApi().repo_info(repository, repo_type=kind, timeout=10).sha
+    except Exception:  # no network, no such repository, a name that none can have
+        return None

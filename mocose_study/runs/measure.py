@@ -74,7 +74,7 @@ def scores(encode: Encode, config: Config) -> dict[str, float]:
     "sts_avg" is the mean over the test tasks, all pairs of a task pooled.
     """
     test = evaluate(encode, benchmarks.test_tables(config.benchmark))
-    dev = evaluate(encode, benchmarks.dev_tables(config.benchmark))["average"]
+    dev = evaluate(encode, benchmarks.dev_tables(config.benchmark, config.dev))["average"]
     found = {"sts_avg": test.pop("average"), "sts_dev": dev, **test}
     if config.transfer:
         tasks = {name: benchmarks.transfer_task(name) for name in benchmarks.TRANSFER}

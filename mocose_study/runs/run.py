@@ -30,7 +30,7 @@ __all__ = [
 log = logging.getLogger(__name__)
 SHARED = (  # fields that decide what runs train on
     "method", "encoder", "encoder_layers", "corpus", "corpus_size", "max_length", "batch_size",
-    "benchmark", "text_augmentation", "augmentation_models", "augmentation_rate",
+    "benchmark", "dev", "text_augmentation", "augmentation_models", "augmentation_rate",
     "augmented_views", "positives", "statistics", "vectors", "sif", "triplets", "span_anchors",
 )  # fmt: skip
 
@@ -88,7 +88,7 @@ def prepare(configs: Iterable[Config], bar: bool = False) -> None:
     # what is rewritten takes long, and comes last
     for config in sorted(sharing, key=lambda c: c in rewritten):
         encoder = load_encoder(config, device if config in rewritten else "cpu")
-        benchmarks.dev_tables(config.benchmark)
+        benchmarks.dev_tables(config.benchmark, config.dev)
         benchmarks.test_tables(config.benchmark)
         INPUTS[config.method](config, encoder, bar)
 
