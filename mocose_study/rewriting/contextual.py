@@ -1,70 +1,61 @@
 """Words that a masked language model puts in place of a sentence's own, or between them.
 
-As nlpaug's ContextualWordEmbsAug, actions "substitute" and "insert". Deviations: all masks of a
-sentence are filled in one pass, none sees what the others became; only whole words are put in.
+This is nlpaug's ContextualWordEmbsAug with the actions "substitute" and "insert". Deviations: all
+masks of a sentence are filled in one pass, so that none sees the others' words. Only whole words
+are put in.
 """
-
-from functools import cached_property
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
-from mocose_study.config import InputError
-from mocose_study.rewriting.language_models import LanguageModel, by_length
-from mocose_study.rewriting.word_edits import drawn_words, replaced
+from mocose_lib import InputError
+
+from .language_models import LanguageModel, by_length, head_of
+from .word_edits import drawn_words, replaced
 
 TOP = 100  # most probable words, one of which is drawn; nlpaug's default
 BATCH = 128
 WORD_STARTS = ("Ġ", "▁")  # of byte-level BPE, of sentencepiece
 
 
+def whole_words(tokenizer) -> dict[int, str]:
+    """The tokens that are whole words of two letters or more."""
+    tokens = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    marked = any(token.startswith(WORD_STARTS) for token in tokens)
+    words = {
+        i: tokenizer.convert_tokens_to_string([token]).strip()
+        for i, token in enumerate(tokens)
+        if (token.startswith(WORD_STARTS) if marked else not token.startswith("##"))
+    }
+    return {i: word for i, word in words.items() if len(word) > 1 and word.isalpha()}
+
+
 class ContextualWords:
     """Replaces or inserts words that a masked language model finds probable.
 
-    Raises InputError when the model's vocabulary has no whole words.
+    `words` holds the tokens that are whole words of two letters or more. Raises InputError when
+    the model's vocabulary has none.
     """
 
     def __init__(self, language_model: LanguageModel):
         self.model, self.tokenizer = language_model.model, language_model.tokenizer
         self.positions = language_model.positions
+        self.words = whole_words(self.tokenizer)
         if len(self.words) < 2:
             name = self.model.name_or_path
             raise InputError(f"the augmentation model {name!r} has no whole words to put in.")
-
-    @cached_property
-    def words(self) -> dict[int, str]:
-        """The tokens that are whole words of two letters or more."""
-        tokens = self.tokenizer.convert_ids_to_tokens(range(len(self.tokenizer)))
-        marked = any(token.startswith(WORD_STARTS) for token in tokens)
-        words = {
-            i: self.tokenizer.convert_tokens_to_string([token]).strip()
-            for i, token in enumerate(tokens)
-            if (token.startswith(WORD_STARTS) if marked else not token.startswith("##"))
-        }
-        return {i: word for i, word in words.items() if len(word) > 1 and word.isalpha()}
-
-    @cached_property
-    def no_words(self) -> Bool[Tensor, " vocabulary"]:
-        found = torch.ones(self.model.config.vocab_size, dtype=torch.bool)
-        found[list(self.words)] = False
-        return found.to(self.model.device)
+        self.no_words = torch.ones(self.model.config.vocab_size, dtype=torch.bool)
+        self.no_words[list(self.words)] = False
+        self.no_words = self.no_words.to(self.model.device)
 
     @torch.no_grad()
     def logits(self, ids: list[list[int]]) -> Float[Tensor, "masks vocabulary"]:
-        """At the masks of all rows, row by row; the head sees no other position."""
+        """At the masks of all rows, row by row."""
         batch = self.tokenizer.pad({"input_ids": ids}, return_tensors="pt").to(self.model.device)
         masks = batch["input_ids"] == self.tokenizer.mask_token_id
-
-        def keep_masks(module, inputs, output):
-            output.last_hidden_state = output.last_hidden_state[masks][None]
-
-        hook = self.model.base_model.register_forward_hook(keep_masks)
-        try:
-            return self.model(**batch).logits[0]
-        finally:
-            hook.remove()
+        return head_of(self.model)(self.model.base_model(**batch).last_hidden_state[masks])
 
     def fill(
         self, texts: list[str], avoid: list[list[str]], rng: np.random.Generator
@@ -110,7 +101,9 @@ class ContextualWords:
         result = list(texts)
         for i, new in zip(changed, found, strict=True):
             if not insert:
-                new = [w.capitalize() if old[0][0].isupper() and w.islower() else w
-                       for w, old in zip(new, drawn[i], strict=False)]  # fmt: skip
+                new = [
+                    word.capitalize() if old[0][0].isupper() and word.islower() else word
+                    for word, old in zip(new, drawn[i], strict=False)
+                ]
             result[i] = edited(i, new)
         return result

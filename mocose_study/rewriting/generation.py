@@ -1,19 +1,20 @@
 """Sentences that a language model writes anew: paraphrases, and translations there and back.
 
-As nlpaug's ContextualWordEmbsForSentenceAug a causal model paraphrases by going on: its sentence
-is put behind the given one. Deviation: the model gets no padding text in front of it. A
-sequence-to-sequence model gets the sentence as it is and answers by its own generation settings.
+A causal model paraphrases as in nlpaug's ContextualWordEmbsForSentenceAug: it continues, and its
+sentence is put behind the given one. Deviation: no padding text stands in front of the sentence.
+A sequence-to-sequence model gets the sentence and answers by its own generation settings.
 """
+
+import re
 
 import numpy as np
 import torch
 
-from mocose_study.rewriting.language_models import LanguageModel, by_length
+from .language_models import LanguageModel, by_length
 
 BATCH = 32
 CONTINUATION = 30  # tokens, at most, and one sentence; both nlpaug's
 TOP_K = 100  # nlpaug's
-SENTENCE_ENDS = ".!?"
 
 
 def _generate(lm: LanguageModel, inputs: dict, rng: np.random.Generator, **options):
@@ -27,7 +28,7 @@ def _generate(lm: LanguageModel, inputs: dict, rng: np.random.Generator, **optio
 
 
 def transduced(lm: LanguageModel, texts: list[str], rng: np.random.Generator) -> list[str]:
-    """What a sequence-to-sequence model makes of each text; the text where that is nothing."""
+    """The answer of a sequence-to-sequence model to each text; the text where that is empty."""
     ids = lm.tokenizer(texts, truncation=True, max_length=lm.positions)["input_ids"]
     result = list(texts)
     for rows in by_length(ids, BATCH):
@@ -41,37 +42,27 @@ def transduced(lm: LanguageModel, texts: list[str], rng: np.random.Generator) ->
 
 
 def continued(lm: LanguageModel, texts: list[str], rng: np.random.Generator) -> list[str]:
-    """Each text and behind it one sentence of a causal model; too long ones stay as they are."""
+    """Each text with one sentence of a causal model behind it; too long texts stay as they are."""
     ids = lm.tokenizer(texts, add_special_tokens=False)["input_ids"]
     result = list(texts)
-    for rows in of_one_length(ids, BATCH):
+    # sentences of one length need no padding, for which XLNet's generation has no mask
+    for rows in by_length(ids, BATCH, equal=True):
         length = len(ids[rows[0]])
         if not 0 < length <= lm.positions - CONTINUATION:
             continue
         batch = torch.tensor([ids[i] for i in rows], device=lm.device)
-        found = _generate(
-            lm, {"input_ids": batch, "attention_mask": torch.ones_like(batch)}, rng,
-            max_new_tokens=CONTINUATION, do_sample=True, top_k=TOP_K,
-        )  # fmt: skip
+        inputs = {"input_ids": batch, "attention_mask": torch.ones_like(batch)}
+        drawn = dict(max_new_tokens=CONTINUATION, do_sample=True, top_k=TOP_K)
+        found = _generate(lm, inputs, rng, **drawn)
         for i, tokens in zip(rows, found[:, length:], strict=True):
             more = first_sentence(lm.tokenizer.decode(tokens, skip_special_tokens=True))
             result[i] = f"{texts[i]} {more}".rstrip()
     return result
 
 
-def of_one_length(ids: list[list[int]], size: int) -> list[list[int]]:
-    """As `by_length`, but without padding, for which XLNet's generation has no mask."""
-    rows: dict[int, list[int]] = {}
-    for i, tokens in enumerate(ids):
-        rows.setdefault(len(tokens), []).append(i)
-    groups = (same for _, same in sorted(rows.items()))
-    return [same[i : i + size] for same in groups for i in range(0, len(same), size)]
-
-
 def first_sentence(text: str) -> str:
     """Up to the first full stop, question or exclamation mark, with single spaces."""
-    ends = [text.find(mark) for mark in SENTENCE_ENDS if mark in text]
-    return " ".join(text[: min(ends) + 1 if ends else None].split())
+    return " ".join(re.match(r"[^.!?]*[.!?]?", text)[0].split())
 
 
 def paraphrased(lm: LanguageModel, texts: list[str], rng: np.random.Generator) -> list[str]:

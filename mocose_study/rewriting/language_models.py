@@ -1,19 +1,14 @@
 """Language models that rewrite text: masked, causal and sequence-to-sequence ones."""
 
 from dataclasses import dataclass
+from itertools import groupby
 
 import torch
+import transformers
 from safetensors import SafetensorError
 from torch import nn
-from transformers import (
-    AutoConfig,
-    AutoModelForCausalLM,
-    AutoModelForMaskedLM,
-    AutoModelForSeq2SeqLM,
-    AutoTokenizer,
-)
 
-from mocose_study.config import InputError
+from mocose_lib import InputError
 from mocose_lib.encoder import OFFSETS
 from mocose_study.data.encoders import locate
 
@@ -37,7 +32,7 @@ class LanguageModel:
 
     @property
     def positions(self) -> int:
-        """How many tokens it can read; a negative number in its config says: any."""
+        """How many tokens it can read; a negative number in its config stands for no limit."""
         settings = self.model.config
         limit = getattr(settings, "max_position_embeddings", -1)
         if settings.model_type in OFFSETS:
@@ -48,18 +43,18 @@ class LanguageModel:
 def load(name: str, device, masked: bool = False) -> LanguageModel:
     """A folder under data/encoders, a path or a name of the hub, in float32.
 
-    `masked` asks for a masked language model; without, the model says whether it is
-    sequence-to-sequence or causal. Raises InputError when there is no such model, when it cannot
+    `masked` asks for a masked language model. Without it the model's config decides between
+    sequence-to-sequence and causal. Raises InputError when there is no such model, when it cannot
     be read, or when its file lacks weights of the language-model head.
     """
     source = locate(name) or name
+    options = dict(output_loading_info=True, dtype=torch.float32)
     try:
-        settings = AutoConfig.from_pretrained(source)
-        kind = AutoModelForSeq2SeqLM if settings.is_encoder_decoder else AutoModelForCausalLM
-        model, report = (AutoModelForMaskedLM if masked else kind).from_pretrained(
-            source, output_loading_info=True, dtype=torch.float32
-        )
-        tokenizer = AutoTokenizer.from_pretrained(source)
+        both = transformers.AutoConfig.from_pretrained(source).is_encoder_decoder
+        kind = "MaskedLM" if masked else "Seq2SeqLM" if both else "CausalLM"
+        loader = getattr(transformers, f"AutoModelFor{kind}")
+        model, report = loader.from_pretrained(source, **options)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(source)
     except (OSError, ValueError, ImportError, SafetensorError) as cause:
         raise InputError(
             f"the augmentation model {name!r} cannot be loaded "
@@ -74,7 +69,13 @@ def load(name: str, device, masked: bool = False) -> LanguageModel:
     return LanguageModel(model.eval().to(device), tokenizer)
 
 
-def by_length(ids: list[list[int]], size: int) -> list[list[int]]:
-    """Row numbers in batches of at most `size`, rows of like length together."""
+def head_of(model: nn.Module) -> nn.Module:
+    """The part of a masked language model from states to logits: BERT's `cls`, else `lm_head`."""
+    return model.cls if hasattr(model, "cls") else model.lm_head
+
+
+def by_length(ids: list[list[int]], size: int, equal: bool = False) -> list[list[int]]:
+    """Row numbers in batches of at most `size`, rows of similar (or equal) length together."""
     order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
-    return [order[start : start + size] for start in range(0, len(order), size)]
+    groups = [list(g) for _, g in groupby(order, lambda i: equal and len(ids[i]))]
+    return [group[i : i + size] for group in groups for i in range(0, len(group), size)]

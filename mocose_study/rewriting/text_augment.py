@@ -1,8 +1,8 @@
 """Text-level augmentations (MoCoSE section 5.3, Table 5; SimCSE Table 1): a corpus, rewritten once.
 
 The rewritten sentences lie in data/cache under a name made of all that decides what they are. All
-seeds of a study share them: they belong to the data, as the corpus itself. What cannot run without
-large models says so before it starts.
+seeds of a study share them: they belong to the data, as the corpus itself does. A run whose large
+models are missing says so before it starts.
 """
 
 import functools
@@ -15,35 +15,40 @@ import datasets
 import numpy as np
 from tqdm.auto import tqdm
 
-from mocose_study.rewriting import contextual, generation, language_models, typos, word_edits
-from mocose_study.data import corpora as data
-from mocose_study.config import Config, InputError
-from mocose_study.data.encoders import digest, locate
+from mocose_lib import InputError
 from mocose_lib.files import write_atomically
+from mocose_study.config import Config
+from mocose_study.data import corpora
+from mocose_study.data.encoders import digest, locate
 from mocose_study.data.files import cache_folder
 from mocose_study.data.sources import sha256
+
+from . import contextual, generation, language_models, typos, word_edits
 
 SHARD = 1_000  # sentences; a killed augmentation loses so many at most
 Rewrite = Callable[[list[str], np.random.Generator], list[str]]
 
 # The models of the paper's appendix A.1 (through nlpaug) and of its authors' code.
 PUBLISHED = {
-    "synonym": ("roberta-base",), "insertion": ("roberta-base",),
+    "synonym": ("roberta-base",),
+    "insertion": ("roberta-base",),
     "paraphrase": ("xlnet-base-cased",),
     "back_translation": ("facebook/wmt19-en-de", "facebook/wmt19-de-en"),
-}  # fmt: skip
+}
 BY_MASKS = ("synonym", "insertion")
 CODE = {  # what decides, beside models and rate, how a kind rewrites
-    "typos": (typos, word_edits), "synonym": (contextual, word_edits),
-    "insertion": (contextual, word_edits), "paraphrase": (generation,),
+    "typos": (typos, word_edits),
+    "synonym": (contextual, word_edits),
+    "insertion": (contextual, word_edits),
+    "paraphrase": (generation,),
     "back_translation": (generation,),
-}  # fmt: skip
+}
 
 
 def models_of(config: Config) -> tuple[str, ...]:
     """The models that `config` augments with: those it names, or the kind's default.
 
-    Masks are filled by the run's own encoder where that is a local one, else by the paper's model.
+    The run's own encoder fills masks where it is a local one; otherwise the paper's model does.
     """
     kind = config.text_augmentation
     if kind in BY_MASKS and not config.augmentation_models and locate(config.encoder):
@@ -72,8 +77,9 @@ def cache_file(config: Config, corpus: datasets.Dataset, seed: int) -> Path:
     """Where `corpus` lies in rewritten form, or will."""
     kind = config.text_augmentation
     code = [sha256(Path(module.__file__)) for module in CODE[kind]]
-    key = data.cache_key("text", corpus._fingerprint, kind, config.augmentation_rate, seed, *code,
-                         *map(digest, models_of(config)))  # fmt: skip
+    settings = (kind, config.augmentation_rate, seed)
+    models = map(digest, models_of(config))
+    key = corpora.cache_key("text", corpus._fingerprint, *settings, *code, *models)
     return cache_folder() / f"{key}.arrow"
 
 
@@ -103,19 +109,17 @@ def augmented(
         shown.update(len(rows))
         return {"sentence": json.loads(shard.read_text())}
 
-    done = path.exists()
-    with tqdm(total=len(corpus), desc=config.text_augmentation, unit=" sentences",
-              disable=done or not bar) as shown:  # fmt: skip
-        result = corpus.map(
-            rewrite, input_columns="sentence", with_indices=True, batched=True, batch_size=SHARD,
-            new_fingerprint=path.stem, cache_file_name=str(path),
-        )  # fmt: skip
+    batches = dict(batched=True, batch_size=SHARD, with_indices=True, input_columns="sentence")
+    named = dict(new_fingerprint=path.stem, cache_file_name=str(path))
+    hidden = path.exists() or not bar
+    with tqdm(total=len(corpus), desc=config.text_augmentation, disable=hidden) as shown:
+        result = corpus.map(rewrite, **batches, **named)
     shutil.rmtree(shards, ignore_errors=True)
     return result
 
 
 def columns(config: Config) -> dict[str, int]:
-    """Of the token ids: one for each augmented view, with the seed of its rewriting."""
+    """The columns of the augmented views' token ids, with the seed of each rewriting."""
     if config.text_augmentation == "none":
         return {}
     return {"key_ids": 0} | ({"query_ids": 1} if config.augmented_views == "both" else {})
@@ -127,7 +131,7 @@ def with_views(
     """`ids` of the corpus, and beside them those of the rewritten views (`columns`)."""
     for name, seed in columns(config).items():
         other = augmented(config, corpus, seed, device, bar)
-        view = data.tokenized(other, tokenizer, config.max_length).select_columns("input_ids")
+        view = corpora.tokenized(other, tokenizer, config.max_length).select_columns("input_ids")
         ids = datasets.concatenate_datasets([ids, view.rename_column("input_ids", name)], axis=1)
     return ids
 

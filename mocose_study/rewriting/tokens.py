@@ -1,5 +1,6 @@
-"""Augmentations of the token ids: crop and word deletion (SimCSE Table 1), of word pieces."""
+"""Changes of token ids: crop and word deletion (SimCSE Table 1), and the masks of BERT."""
 
+import numpy as np
 import torch
 
 from mocose_study.config import Config
@@ -7,9 +8,7 @@ from mocose_study.config import Config
 Ids = list[list[int]]
 
 
-def shortened(
-    query: Ids, key: Ids, config: Config, generator: torch.Generator
-) -> tuple[Ids, Ids]:
+def shortened(query: Ids, key: Ids, config: Config, generator: torch.Generator) -> tuple[Ids, Ids]:
     """`crop` and `word_deletion` applied to the views that `augmented_views` names."""
 
     def cut(sentences: Ids) -> Ids:
@@ -36,3 +35,24 @@ def delete(ids: list[int], share: float, generator: torch.Generator) -> list[int
         return ids
     kept = torch.randperm(length, generator=generator)[max(1, int(share * length)) :] + 1
     return [ids[0], *(ids[i] for i in kept.sort().values), ids[-1]]
+
+
+def mask_tokens(
+    ids: np.ndarray,
+    ordinary: np.ndarray,
+    share: float,
+    mask: int,
+    words: tuple[int, int],
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Chooses floor(share n) of the n places `ordinary` of the flat `ids`, and returns them.
+
+    In place, 80 % of them become the id `mask`, 10 % a random id of the range `words`, and 10 %
+    stay (Devlin et al. 2019, section 3.1).
+    """
+    chosen = rng.permutation(ordinary)[: int(share * len(ordinary))]
+    kind = rng.random(len(chosen))
+    ids[chosen[kind < 0.8]] = mask
+    random_ones = chosen[(kind >= 0.8) & (kind < 0.9)]
+    ids[random_ones] = rng.integers(*words, len(random_ones))
+    return chosen

@@ -1,8 +1,8 @@
 """A model of English misspellings: sound-alikes, lost, doubled, swapped and slipped letters.
 
-A word gets one error (90-95 % of misspelt words have no more: Pollock and Zamora 1983), never in
-its first letter (few errors are there: Yannakoudakis and Fawthrop 1983). Deviation from the
-authors' nlpaug: patterns in place of a list of misspelt words, so that every word has some.
+A word gets one error, as 90-95 % of misspelt words have (Pollock and Zamora 1983). The first letter
+stays, where few errors are (Yannakoudakis and Fawthrop 1983). Deviation: the authors' nlpaug has a
+list of misspelt words; here patterns give every word some errors.
 """
 
 import re
@@ -10,26 +10,18 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mocose_study.rewriting.word_edits import drawn_words, replaced
+from .word_edits import drawn_words, replaced
 
 ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")  # each key lies between two of the row above
 
 # Spellings of one sound that are taken for each other, and letters that are not heard.
-ALIKE = (
-    ("ie", "ei"), ("ance", "ence"), ("ant", "ent"), ("able", "ible"), ("ary", "ery"),
-    ("er", "or"), ("ar", "er"), ("tion", "sion"), ("cian", "tion"), ("ious", "eous"),
-    ("ise", "ice"), ("se", "ce"), ("ea", "ee"), ("ai", "ay"), ("ou", "ow"), ("oa", "o"),
-    ("au", "aw"), ("y", "i"), ("a", "e"), ("e", "i"), ("o", "u"), ("f", "ph"), ("k", "ck"),
-    ("s", "c"), ("j", "dg"),
-)  # fmt: skip
-UNHEARD = (
-    ("gh", ""), ("'", ""), ("’", ""), ("mb", "m"), ("rh", "r"), ("sc", "s"), ("ui", "i"),
-    ("ue", "e"), ("dge", "ge"), ("cq", "q"), ("nm", "m"),
-    *((letter * 2, letter) for letter in "bcdfglmnprstz"),
-)  # fmt: skip
-SPELLINGS = tuple(
-    (re.compile(right), wrong) for right, wrong in (*ALIKE, *((b, a) for a, b in ALIKE), *UNHEARD)
-)
+ALIKE = """ie/ei ance/ence ant/ent able/ible ary/ery er/or ar/er tion/sion cian/tion ious/eous
+ise/ice se/ce ea/ee ai/ay ou/ow oa/o au/aw y/i a/e e/i o/u f/ph k/ck s/c j/dg"""
+UNHEARD = """gh/ '/ ’/ mb/m rh/r sc/s ui/i ue/e dge/ge cq/q nm/m bb/b cc/c dd/d ff/f gg/g ll/l mm/m
+nn/n pp/p rr/r ss/s tt/t zz/z"""
+PAIRS = [tuple(pair.split("/")) for pair in ALIKE.split()]
+PAIRS += [(b, a) for a, b in PAIRS] + [tuple(pair.split("/")) for pair in UNHEARD.split()]
+SPELLINGS = tuple((re.compile(right), wrong) for right, wrong in PAIRS)
 
 
 def neighbours() -> dict[str, str]:
@@ -72,12 +64,15 @@ def slips(word: str) -> Iterator[str]:
     )
 
 
-# Shares of all errors: omission is the commonest slip of the hand, doubling the commonest
-# insertion (Pollock and Zamora 1983); the numbers themselves are this study's.
+# Shares of all errors. Omission is the commonest slip of the hand, doubling the commonest insertion
+# (Pollock and Zamora 1983); the numbers themselves are this study's.
 ERRORS = (
-    (sound_alikes, 0.40), (omissions, 0.24), (doublings, 0.14), (transpositions, 0.12),
+    (sound_alikes, 0.40),
+    (omissions, 0.24),
+    (doublings, 0.14),
+    (transpositions, 0.12),
     (slips, 0.10),
-)  # fmt: skip
+)
 
 
 def misspelt(word: str, rng: np.random.Generator) -> str:

@@ -1,12 +1,11 @@
 """What every system gives back, and the steps that trained ones share."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from mocose_lib import Encoder, InputError, evaluate
@@ -27,18 +26,18 @@ from .probe import Probe
 
 @dataclass
 class Fitted:
-    """A system ready to be measured: n sentences -> (n, dim) float32."""
+    """A system ready to be measured: `encode` maps n sentences to (n, dim) float32."""
 
     encode: Encode
     progress: Progress = field(default_factory=Progress)
-    encoder: Encoder | None = None  # where it is all of the system, so that it can be saved
+    encoder: Encoder | None = None  # what can be saved: an encoder that is the whole system
 
 
 def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> Encoder:
-    """The starting point of a run, on its device."""
-    encoder = kind.load(
-        encoders.locate(config.encoder) or config.encoder, config.pooling, config.encoder_layers,
-        config.dropout, config.eval_max_length).to(device)  # fmt: skip
+    """The encoder with which a run starts, on its device."""
+    name, revision = encoders.source(config.encoder)
+    options = (config.pooling, config.encoder_layers, config.dropout, config.eval_max_length)
+    encoder = kind.load(name, *options, revision=revision).to(device)
     if config.encoder_init == "random":
         encoder.randomize(config.seed)
     if config.head_init == "identity" and config.pooling != "cls_pooler":
@@ -63,25 +62,26 @@ class TrainingText:
 def evaluation(config: Config, encode: Encode, probe: Probe) -> Measure:
     """What is measured while training: the score that chooses the weights, and the geometry.
 
-    At the last step, "test" is the mean over the test tasks: the choice may hide what training
-    has broken by then.
+    The last step also gets "test", the mean over the test tasks: it shows damage that the choice
+    of earlier weights hides.
     """
-    choosing = benchmarks.test_tables if config.selection == "test" else benchmarks.dev_tables
+    test = benchmarks.test_tables(config.benchmark)
+    dev = benchmarks.dev_tables(config.benchmark, config.dev)
+    choosing = test if config.selection == "test" else dev
 
     def measure(step: int) -> dict[str, float]:
-        found = {"score": evaluate(encode, choosing(config.benchmark))["average"], **probe()}
+        found = {"score": evaluate(encode, choosing)["average"], **probe()}
         if step == config.steps:
-            tables = benchmarks.test_tables(config.benchmark)
-            found["test"] = evaluate(encode, tables)["average"]
+            found["test"] = evaluate(encode, test)["average"]
         return found
 
     return measure
 
 
 def training_ids(config: Config, encoder: Encoder, bar: bool = False):
-    """Token ids of the training sentences, cut at `max_length`: a memory-mapped Dataset.
+    """Token ids of the training sentences, truncated to `max_length`: a memory-mapped Dataset.
 
-    Columns input_ids and length, and those of the views with text augmentation.
+    Its columns are input_ids, length, and, with text augmentation, those of the views.
     """
     check_positions(config, encoder)
     corpus = load_corpus(config.corpus, config.corpus_size)
@@ -99,7 +99,7 @@ def check_positions(config: Config, encoder: Encoder) -> None:
 
 
 def data_file(name: str) -> Path:
-    """A path, or a file of the data folder. Raises InputError when there is neither."""
+    """A path, or a file of the data folder. Raises InputError when neither exists."""
     if Path(name).is_file():
         return Path(name)
     if (data := folder()) is None:
@@ -107,18 +107,14 @@ def data_file(name: str) -> Path:
     return checked(data, name)
 
 
-def statistics_texts(config: Config) -> list[str]:
-    """The sentences on which a post-processing method computes its statistics.
+def statistics_texts(config: Config, encoder=None, bar: bool = False) -> list[str]:
+    """The sentences from which whitening, flow, SIF and inverse document frequencies learn.
 
-    `statistics` "task" takes those of the test sets together, "corpus" the training sentences.
+    `statistics` "task" takes the sentences of all test sets, "corpus" the training sentences.
     """
     if config.statistics == "task":
         return benchmarks.sentences(benchmarks.test_tables(config.benchmark))
     return list(load_corpus(config.corpus, config.corpus_size)["sentence"])
-
-
-def statistics_inputs(config: Config, encoder: Encoder, bar: bool = False) -> list[str]:
-    return statistics_texts(config)
 
 
 def documents(config: Config, ids) -> np.ndarray:
@@ -135,10 +131,33 @@ def documents(config: Config, ids) -> np.ndarray:
     return found
 
 
+def numpy_generator(generator: torch.Generator) -> np.random.Generator:
+    """A generator of numpy that starts where one of torch stands."""
+    return np.random.default_rng(int(torch.randint(2**62, (), generator=generator)))
+
+
 class System(nn.Module):
-    """An encoder and whatever is trained beside it; `encode` is what is measured."""
+    """An encoder and whatever is trained beside it; `encode` is what is measured.
+
+    `inputs` reads what the system trains on. `lengths` has a number for each training example,
+    which `batches` keeps equal within a batch.
+    """
 
     encoder: Encoder
+    lengths: np.ndarray
+    encoder_kind = Encoder
+    inputs = staticmethod(training_ids)
+    plain = True  # the encoder alone is measured
+
+    def __init__(self, config: Config, encoder: Encoder, inputs):
+        """The examples are token ids where a system does not say otherwise."""
+        super().__init__()
+        self.config, self.encoder, self.ids = config, encoder, inputs
+        self.lengths = column(inputs, "length")
+
+    def batch_loss(self, rows: np.ndarray, generator: torch.Generator) -> Float[Tensor, ""]:
+        """The loss of a batch: of the training examples with the numbers `rows`."""
+        raise NotImplementedError
 
     def head(self, vectors: Float[Tensor, "n width"]) -> Float[Tensor, "n dim"]:
         """What is measured, from the encoder's vectors."""
@@ -149,47 +168,37 @@ class System(nn.Module):
         vectors = torch.from_numpy(self.encoder.encode(sentences, **options))
         return self.head(vectors.to(self.encoder.device)).cpu().numpy()
 
-    def forward(
-        self, words: Float[Tensor, "batch length width"], mask: Bool[Tensor, "batch length"]
-    ) -> Float[Tensor, "batch dim"]:
-        """The same for a batch of word embeddings: what `probe.Probe` calls."""
-        return self.head(self.encoder(words, mask))
 
-    def words(self, ids: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length width"]:
-        return self.encoder.words(ids)
-
-    @property
-    def pooling(self) -> str:
-        return self.encoder.pooling
+def fit(kind: type[System], config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
+    """Trains a system of that kind as the Config says."""
+    torch.manual_seed(config.seed)  # a checkpoint without pooler gets a fresh one here
+    encoder = load_encoder(config, device, kind.encoder_kind)
+    system = kind(config, encoder, kind.inputs(config, encoder, bar)).to(device)
+    progress = train_system(config, system, checkpoint, bar)
+    return Fitted(system.encode, progress, system.encoder if system.plain else None)
 
 
 def train_system(
-    config: Config,
-    system: System,
-    loss_of: Callable[[np.ndarray, torch.Generator], Tensor],
-    lengths,
-    checkpoint: Path | None = None,
-    bar: bool = True,
+    config: Config, system: System, checkpoint: Path | None = None, bar: bool = True
 ) -> Progress:
     """Trains `system` in place and leaves the chosen weights in it, as `mocose_lib.train` does.
 
-    `loss_of(rows, generator)` is the loss of one batch of training examples. `lengths` has a
-    number for each example, which `batches` keeps equal within a batch. An interrupted training
-    goes on from `checkpoint`, to the same numbers.
+    An interrupted training goes on from `checkpoint`, to the same numbers.
     """
     torch.manual_seed(config.seed)
-    pretrained = [p for m in system.modules() if isinstance(m, Encoder) for p in m.model.parameters()]
+    parts = [part for part in system.modules() if isinstance(part, Encoder)]
+    pretrained = [parameter for part in parts for parameter in part.model.parameters()]
     t = Trainer(config, system.train(), system, pretrained)
-    probe = Probe(system, config.benchmark)
+    probe = Probe(system.encoder, config.benchmark, system.head)
     measure = evaluation(config, system.encode, probe)
     t.resume(checkpoint)
     t.probe_if_due(probe if t.progress.step == 0 else None)
     half = config.precision == "bf16"
     autocast = torch.autocast(system.encoder.device.type, torch.bfloat16, enabled=half)
-    rows = batches(lengths, config, start=t.progress.step)
+    rows = batches(system.lengths, config, start=t.progress.step)
     for step in t.steps(config.method, bar):
         with autocast:
-            loss = loss_of(next(rows), t.generator)
+            loss = system.batch_loss(next(rows), t.generator)
         t.optimise(loss, step)
         t.probe_if_due(probe)
         t.evaluate_if_due(measure, config.selection != "last")

@@ -1,10 +1,10 @@
 """DeCLUTR (Giorgi et al. 2021, section 3): spans of one document are positives, plus masked words.
 
-An anchor span, and around it (overlapping, inside or adjacent) the spans whose mean vector is its
-positive; all other spans of the batch are negatives. It needs running text: `corpus`
-"wiki_documents", whole articles. The paper's pooling is "mean".
-Deviations: spans of span_min to max_length - 2 tokens (paper: 32 to 512); the anchors of a document
-come from equal parts of it; masked words are a second pass over the anchors.
+The positive of an anchor span is the mean vector of some spans around it, which overlap it, lie
+inside it or touch it. All other spans of the batch are negatives. `corpus` has to be
+"wiki_documents", which holds whole articles. The paper's pooling is "mean".
+Deviations: spans have span_min to max_length - 2 tokens (in the paper 32 to 512). The anchors of a
+document come from equal parts of it. Masked words are a second pass over the anchors.
 """
 
 from itertools import chain, pairwise
@@ -15,30 +15,25 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from mocose_study.config import Config, InputError
+from mocose_lib import Encoder, InputError
+from mocose_study.config import Config
 from mocose_study.data.corpora import load_corpus, tokenized
-from mocose_lib.encoder import Encoder
-from mocose_study.systems.base import (
-    Fitted,
-    System,
-    check_positions,
-    documents,
-    load_encoder,
-    train_system,
-)
-from mocose_study.systems.masked_words import MaskedWords
+
+from .base import System, check_positions, documents, numpy_generator
+from .masked_words import MaskedWords
 
 
 class Spans:
     """Documents as token arrays, and random spans of them.
 
-    Raises InputError where fewer documents than a batch are long enough.
+    Raises InputError when fewer documents than a batch are long enough.
     """
 
     def __init__(self, config: Config, encoder: Encoder):
         check_positions(config, encoder)
         tokenizer = encoder.tokenizer
-        self.config, self.special = config, (tokenizer.cls_token_id, tokenizer.sep_token_id)
+        self.config = config
+        self.special = (tokenizer.cls_token_id, tokenizer.sep_token_id)
         ids = tokenized(load_corpus(config.corpus, config.corpus_size), tokenizer, None)
         first = np.flatnonzero(np.diff(documents(config, ids), prepend=-1))  # sentence of each
         lists = ids.data.table.combine_chunks().column("input_ids").chunk(0)
@@ -93,35 +88,26 @@ def nt_xent(
 
 
 class DeCLUTR(System):
-    def __init__(self, encoder: Encoder, config: Config):
-        super().__init__()
-        self.encoder, self.config = encoder, config
-        self.masked_words = MaskedWords(encoder).to(encoder.device)
+    def __init__(self, config: Config, encoder: Encoder, inputs: Spans):
+        torch.nn.Module.__init__(self)
+        self.config, self.encoder, self.spans = config, encoder, inputs
+        self.lengths = np.full(len(inputs.usable), config.max_length)  # not a document's own
+        self.masked_words = MaskedWords(config, encoder)
 
-    def loss(self, anchors: list, positives: list, generator: torch.Generator) -> Tensor:
+    @staticmethod
+    def inputs(config: Config, encoder: Encoder, bar: bool = False) -> Spans:
+        return Spans(config, encoder)
+
+    def batch_loss(self, rows: np.ndarray, generator: torch.Generator) -> Float[Tensor, ""]:
+        rng, spans = numpy_generator(generator), self.spans
+        drawn = [spans.draw(document, rng) for document in spans.usable[rows].tolist()]
+        anchors, positives = zip(*drawn, strict=True)
+        return self.loss([*chain(*anchors)], [*chain(*positives)], generator)
+
+    def loss(self, anchors: list, positives: list, generator: torch.Generator) -> Float[Tensor, ""]:
         c, encoder = self.config, self.encoder
         ids, mask = encoder.pad(anchors)
         near, near_mask = encoder.pad(positives)
         mean = encoder(encoder.words(near), near_mask).unflatten(0, (len(anchors), -1)).mean(1)
         loss = nt_xent(encoder(encoder.words(ids), mask), mean, c.temperature)
         return loss + c.span_mlm_weight * self.masked_words(encoder, ids, mask, generator)
-
-
-def inputs(config: Config, encoder: Encoder, bar: bool = False) -> Spans:
-    return Spans(config, encoder)
-
-
-def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
-    torch.manual_seed(config.seed)
-    encoder = load_encoder(config, device)
-    spans = inputs(config, encoder)
-    system = DeCLUTR(encoder, config)
-
-    def loss(rows, generator):
-        rng = np.random.default_rng(int(torch.randint(2**62, (), generator=generator)))
-        drawn = [spans.draw(document, rng) for document in spans.usable[rows].tolist()]
-        anchors, positives = zip(*drawn, strict=True)
-        return system.loss([*chain(*anchors)], [*chain(*positives)], generator)
-
-    progress = train_system(config, system, loss, np.zeros(len(spans.usable)), checkpoint, bar)
-    return Fitted(system.encode, progress)

@@ -1,8 +1,8 @@
 """BERT-flow (Li et al. 2020, section 4; after Glow, Kingma and Dhariwal 2018): to a Gaussian.
 
-An invertible network is trained by likelihood on the fixed encoder's vectors (the paper's:
-first-last averages); its output is measured. Deviations: one scale, no levels; a fixed random
-rotation where Glow learns one; affine couplings; texts as in `whitening`.
+An invertible network is trained by likelihood on the fixed encoder's vectors (in the paper
+first-last averages). Its output is measured. Deviations: it has one scale and no levels, a fixed
+random rotation where Glow learns one, and affine couplings. The texts are those of `whitening`.
 """
 
 import math
@@ -12,15 +12,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from mocose_lib import Encoder
 from mocose_study.config import Config
-from mocose_lib.encoder import Encoder
-from mocose_study.systems.base import Fitted, System, load_encoder, statistics_texts, train_system
+
+from .base import System, statistics_texts
 
 Vectors = Float[Tensor, "n width"]
 
 
 class Step(nn.Module):
-    """Normalise every feature, rotate, and shift and scale one half as the other one says."""
+    """Normalises every feature, rotates, and shifts and scales one half by functions of the other."""
 
     def __init__(self, width: int, hidden: int):
         super().__init__()
@@ -32,26 +33,14 @@ class Step(nn.Module):
         nn.init.zeros_(last.weight)  # couplings start as the identity
         nn.init.zeros_(last.bias)
 
-    def coupling(
-        self, a: Float[Tensor, "n half"]
-    ) -> tuple[Float[Tensor, "n rest"], Float[Tensor, "n rest"]]:
-        """(log of the scale, shift) of the other half; the scale lies in (1 / e, e)."""
-        log_scale, shift = self.net(a).chunk(2, dim=1)
-        return log_scale.tanh(), shift
-
     def forward(self, x: Vectors) -> tuple[Vectors, Float[Tensor, " n"]]:
         """(z, log |det dz/dx|)."""
         x = ((x + self.shift) * self.log_scale.exp()) @ self.rotation
         a, b = x[:, : self.half], x[:, self.half :]
-        log_scale, shift = self.coupling(a)
+        log_scale, shift = self.net(a).chunk(2, dim=1)
+        log_scale = log_scale.tanh()  # the scale lies in (1 / e, e)
         determinant = self.log_scale.sum() + log_scale.sum(1)  # a rotation's is 0
         return torch.cat([a, b * log_scale.exp() + shift], dim=1), determinant
-
-    def inverse(self, z: Vectors) -> Vectors:
-        a, b = z[:, : self.half], z[:, self.half :]
-        log_scale, shift = self.coupling(a)
-        x = torch.cat([a, (b - shift) * (-log_scale).exp()], dim=1)
-        return x @ self.rotation.T * (-self.log_scale).exp() - self.shift
 
     @torch.no_grad()
     def normalise(self, x: Vectors) -> None:
@@ -61,12 +50,18 @@ class Step(nn.Module):
 
 
 class Flow(System):
-    def __init__(self, encoder: Encoder, config: Config):
-        super().__init__()
+    inputs = staticmethod(statistics_texts)
+    plain = False
+
+    def __init__(self, config: Config, encoder: Encoder, inputs: list[str]):
+        nn.Module.__init__(self)
         self.encoder = encoder.requires_grad_(False)
         self.steps = nn.ModuleList(
             Step(encoder.width, config.flow_width) for _ in range(config.flow_steps)
         ).to(encoder.device)
+        self.vectors = torch.from_numpy(encoder.encode(inputs)).to(encoder.device)
+        self.lengths = np.full(len(inputs), config.max_length)  # a vector has no length
+        self.normalise(self.vectors)
 
     def transform(self, x: Vectors) -> tuple[Vectors, Float[Tensor, " n"]]:
         total = x.new_zeros(len(x))
@@ -75,10 +70,8 @@ class Flow(System):
             total = total + determinant
         return x, total
 
-    def inverse(self, z: Vectors) -> Vectors:
-        for step in reversed(self.steps):
-            z = step.inverse(z)
-        return z
+    def batch_loss(self, rows: np.ndarray, generator: torch.Generator) -> Float[Tensor, ""]:
+        return self.loss(self.vectors[torch.from_numpy(rows)])
 
     def loss(self, x: Vectors) -> Float[Tensor, ""]:
         """-log p(x) in nats a feature: that of z, standard Gaussian, less the determinant."""
@@ -95,17 +88,3 @@ class Flow(System):
 
     def head(self, vectors: Vectors) -> Vectors:
         return self.transform(vectors)[0]
-
-
-def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
-    torch.manual_seed(config.seed)
-    encoder = load_encoder(config, device)
-    system = Flow(encoder, config)
-    vectors = torch.from_numpy(encoder.encode(statistics_texts(config))).to(device)
-    system.normalise(vectors)
-
-    def loss(rows, generator):
-        return system.loss(vectors[torch.from_numpy(rows)])
-
-    progress = train_system(config, system, loss, np.zeros(len(vectors)), checkpoint, bar)
-    return Fitted(system.encode, progress)

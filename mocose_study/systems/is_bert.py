@@ -1,20 +1,21 @@
 """IS-BERT (Zhang et al. 2020, section 3): a sentence's vector tells its own tokens from others'.
 
-Convolutions of widths 1, 3 and 5 over the encoder's last layer give each token a local vector;
-their mean is the sentence's, and what is measured. Its mutual information with the local vectors is
-raised through the Jensen-Shannon estimator, whose discriminator is the dot product.
-Deviation: [CLS] and [SEP] count as tokens. `pooling` has no effect.
+Convolutions of widths 1, 3 and 5 over the encoder's last layer give each token a local vector.
+Their mean is the sentence's vector, which is measured. The Jensen-Shannon estimator raises its
+mutual information with the local vectors; the dot product is the discriminator.
+Deviation: the convolutions have no ReLU. The paper's equation has one, its authors' code has none.
+`pooling` has no effect.
 """
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from mocose_study.config import Config
-from mocose_study.data.corpora import column
-from mocose_lib.encoder import Encoder
-from mocose_study.systems.base import Fitted, System, load_encoder, train_system, training_ids
+from mocose_lib import Encoder
+
+from .base import System
 
 WINDOWS = (1, 3, 5)
 
@@ -38,7 +39,7 @@ class ConvolutionalEncoder(Encoder):
         states = self.model(inputs_embeds=words, attention_mask=mask.long()).last_hidden_state
         states = (states * mask[..., None]).transpose(1, 2)  # (batch, width, length)
         found = torch.cat([conv(states) for conv in self.convolutions], dim=1)
-        return found.relu().transpose(1, 2) * mask[..., None]
+        return found.transpose(1, 2) * mask[..., None]
 
     def forward(
         self,
@@ -54,8 +55,11 @@ def disagreement(
     sentences: Float[Tensor, "batch width"],
     owner: Int[Tensor, " tokens"],
 ) -> Float[Tensor, ""]:
-    """Less the Jensen-Shannon estimate: E softplus(-T) over (token, its sentence) plus
-    E softplus(T) over (token, another sentence), T the dot product. In float32."""
+    """The negative Jensen-Shannon estimate, in float32; T is the dot product.
+
+    It is the mean of softplus(-T) over tokens with their own sentence, plus the mean of
+    softplus(T) over tokens with other sentences.
+    """
     with torch.autocast(local.device.type, enabled=False):
         scores = local.float() @ sentences.float().T  # (tokens, batch)
         own = owner[:, None] == torch.arange(len(sentences), device=owner.device)
@@ -63,25 +67,14 @@ def disagreement(
 
 
 class ISBert(System):
-    def __init__(self, encoder: ConvolutionalEncoder):
-        super().__init__()
-        self.encoder = encoder
+    encoder_kind = ConvolutionalEncoder
+    plain = False
+
+    def batch_loss(self, rows: np.ndarray, generator: torch.Generator) -> Float[Tensor, ""]:
+        return self.loss(self.ids[rows]["input_ids"])
 
     def loss(self, sentences: list[list[int]]) -> Float[Tensor, ""]:
         ids, mask = self.encoder.pad(sentences)
         local = self.encoder.local(self.encoder.words(ids), mask)
         vectors = local.sum(1) / mask.sum(1, keepdim=True)
         return disagreement(local[mask], vectors, mask.nonzero()[:, 0])
-
-
-def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
-    torch.manual_seed(config.seed)
-    encoder = load_encoder(config, device, ConvolutionalEncoder)
-    ids = training_ids(config, encoder)
-    system = ISBert(encoder)
-
-    def loss(rows, generator):
-        return system.loss(ids[rows]["input_ids"])
-
-    progress = train_system(config, system, loss, column(ids, "length"), checkpoint, bar)
-    return Fitted(system.encode, progress)

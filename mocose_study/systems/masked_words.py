@@ -1,40 +1,60 @@
 """The masked-language-model loss as a term beside others (Devlin et al. 2019, section 3.1).
 
-Deviation: the head starts afresh (the encoder is loaded without the one of its pre-training);
-its output layer is tied to the word embeddings, as BERT's.
+The head is the one of the checkpoint's pre-training. A checkpoint without one gets a fresh head,
+and the log says so. The output layer is tied to the word embeddings, as BERT's.
 """
 
+import logging
+
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
+from transformers import AutoModelForMaskedLM
 
-from mocose_lib.encoder import Encoder
+from mocose_lib import Encoder, InputError
+from mocose_study.config import Config
+from mocose_study.rewriting import language_models
+from mocose_study.rewriting.tokens import mask_tokens
 
+from .base import numpy_generator
+
+log = logging.getLogger(__name__)
 RATE = 0.15
 
 
 def corrupted(
-    ids: Int[Tensor, "batch length"], tokenizer, generator: torch.Generator, rate: float = RATE
-) -> tuple[Int[Tensor, "batch length"], Bool[Tensor, "batch length"]]:
-    """(ids, where a token has to be predicted): of these 80 % masked, 10 % random, 10 % kept."""
-    chance, kind = torch.rand((2, *ids.shape), generator=generator).to(ids.device)
-    random = torch.randint(len(tokenizer), ids.shape, generator=generator).to(ids.device)
-    special = torch.isin(ids, torch.tensor(tokenizer.all_special_ids, device=ids.device))
-    chosen = (chance < rate) & ~special
-    random = torch.where(kind < 0.9, random, ids)
-    shown = torch.where(kind < 0.8, tokenizer.mask_token_id, random)
-    return torch.where(chosen, shown, ids), chosen
+    ids: Int[Tensor, "batch length"], tokenizer, rng: np.random.Generator
+) -> tuple[Int[Tensor, "batch length"], Int[Tensor, " chosen"]]:
+    """(ids with some tokens masked, the flat places of these tokens)."""
+    shown = ids.cpu().numpy().flatten()
+    ordinary = np.flatnonzero(~np.isin(shown, tokenizer.all_special_ids))
+    words = (0, len(tokenizer))
+    places = mask_tokens(shown, ordinary, RATE, tokenizer.mask_token_id, words, rng)
+    shown, places = (torch.from_numpy(x).to(ids.device) for x in (shown, places))
+    return shown.view(ids.shape), places
+
+
+def load_head(config: Config, encoder: Encoder) -> nn.Module:
+    """From the last layer's states to logits over the vocabulary."""
+    try:
+        if config.encoder_init == "random":
+            raise InputError("the encoder starts at random")
+        model = language_models.load(config.encoder, encoder.device, masked=True).model
+    except InputError as cause:
+        log.warning("the head that predicts masked words starts afresh: %s", cause)
+        model = AutoModelForMaskedLM.from_config(encoder.model.config).to(encoder.device)
+    model.get_output_embeddings().weight = encoder.model.get_input_embeddings().weight
+    return language_models.head_of(model)
 
 
 class MaskedWords(nn.Module):
     """Predicts masked tokens from the last layer's states."""
 
-    def __init__(self, encoder: Encoder):
+    def __init__(self, config: Config, encoder: Encoder):
         super().__init__()
-        width = encoder.width
-        self.transform = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.LayerNorm(width))
-        self.bias = nn.Parameter(torch.zeros(encoder.model.config.vocab_size))
+        self.head = load_head(config, encoder)
 
     def forward(
         self,
@@ -43,9 +63,9 @@ class MaskedWords(nn.Module):
         mask: Bool[Tensor, "batch length"],
         generator: torch.Generator,
     ) -> Float[Tensor, ""]:
-        """Mean cross-entropy, in nats, over the tokens chosen in this batch; 0 without any."""
-        shown, chosen = corrupted(ids, encoder.tokenizer, generator)
+        """Mean cross-entropy, in nats, over the tokens masked in this batch; 0 without any."""
+        shown, places = corrupted(ids, encoder.tokenizer, numpy_generator(generator))
         states = encoder.model(input_ids=shown, attention_mask=mask.long()).last_hidden_state
-        words = encoder.model.get_input_embeddings().weight
-        logits = F.linear(self.transform(states[chosen]), words, self.bias)  # (chosen, vocabulary)
-        return F.cross_entropy(logits.float(), ids[chosen], reduction="sum") / max(len(logits), 1)
+        logits = self.head(states.flatten(0, 1)[places])  # (chosen, vocabulary)
+        total = F.cross_entropy(logits.float(), ids.flatten()[places], reduction="sum")
+        return total / max(len(places), 1)

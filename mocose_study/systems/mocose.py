@@ -16,15 +16,24 @@ def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
     encoder = load_encoder(config, device)
     encode, probe = encode_as(config, encoder), Probe(encoder, config.benchmark)
     progress = train(
-        encoder, TrainingText(config, training_ids(config, encoder, bar)), config,
-        evaluate=evaluation(config, encode, probe), choose=config.selection != "last",
-        probe=probe, checkpoint=checkpoint, bar=bar)  # fmt: skip
+        encoder,
+        TrainingText(config, training_ids(config, encoder, bar)),
+        config,
+        evaluate=evaluation(config, encode, probe),
+        choose=config.selection != "last",
+        probe=probe,
+        checkpoint=checkpoint,
+        bar=bar,
+    )
     return Fitted(encode, progress, encoder)
 
 
 def encode_as(config: Config, encoder: Encoder) -> Encode:
-    """The function that is scored: `encoder.encode`, or, where the published code's defect is
-    switched on (`augment_at_evaluation`), the same under shuffle and cut-offs."""
+    """The function that is scored.
+
+    It is `encoder.encode`, or the same under shuffle and cut-offs where `augment_at_evaluation`
+    repeats that defect of the published code.
+    """
     if not config.augment_at_evaluation:
         return encoder.encode
 

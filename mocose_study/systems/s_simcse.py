@@ -1,22 +1,20 @@
 """S-SimCSE (Zhang and Lan 2021, eq. 4): SimCSE whose dropout rates are drawn from U(a, b).
 
-Every dropout of the encoder draws a rate of its own in every forward pass; with sentence-wise
+Every dropout of the encoder draws a rate of its own in every forward pass. With sentence-wise
 masks each sentence of the batch draws one. The paper does not state a and b.
-Deviation: inside attention, where transformers computes dropout within the attention function, the
-rate is drawn anew per layer and pass, but it is one for all sentences (their masks still differ).
+Deviation: transformers computes dropout inside its attention function. There the rate is drawn
+anew per layer and pass, and it is one for all sentences; their masks still differ.
 """
-
-from functools import partial
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from mocose_lib import Encoder
 from mocose_study.config import Config
 from mocose_study.fast.dropout import replace_dropout
-from mocose_lib.encoder import Encoder
-from mocose_study.systems import simcse
-from mocose_study.systems.base import Fitted
+
+from .simcse import SimCSE
 
 
 class SampledDropout(nn.Module):
@@ -53,8 +51,7 @@ def sample_dropout(encoder: Encoder, low: float, high: float, sentence_wise: boo
     replace_dropout(encoder, lambda rate: SampledDropout(low, high, sentence_wise))
 
 
-def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
-    change = partial(
-        sample_dropout, low=config.dropout_low, high=config.dropout_high,
-        sentence_wise=config.sentence_dropout)  # fmt: skip
-    return simcse.fit(config, checkpoint, device, bar, change)
+class SSimCSE(SimCSE):
+    def __init__(self, config: Config, encoder: Encoder, inputs):
+        sample_dropout(encoder, config.dropout_low, config.dropout_high, config.sentence_dropout)
+        super().__init__(config, encoder, inputs)

@@ -1,8 +1,8 @@
-"""Unsupervised SimCSE (Gao et al. 2021, eq. 4): a sentence twice through dropout, the batch's other
-sentences as negatives; with the ablations of the paper's sections 3 and 6 and appendix E.
+"""Unsupervised SimCSE (Gao et al. 2021, eq. 4), with the ablations of its sections 3 and 6.
 
-Deviations: crop and word deletion act on word pieces; the masked-language-model head starts afresh;
-of two encoders the first is measured. Dropout rates are `Config.dropout`.
+A sentence passes twice through dropout; the batch's other sentences are the negatives.
+Deviations: crop and word deletion act on word pieces. Of two encoders the first is measured.
+`Config.dropout` is the rate of dropout.
 """
 
 import copy
@@ -12,60 +12,59 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from mocose_study.config import Config
-from mocose_study.data.corpora import column
-from mocose_lib.encoder import Encoder, make_identity
+from mocose_lib import Encoder
+from mocose_lib.encoder import make_identity
 from mocose_lib.loss import info_nce
+from mocose_study.config import Config
 from mocose_study.rewriting.text_augment import views
 from mocose_study.rewriting.tokens import shortened
-from mocose_study.systems.base import (
-    Fitted,
-    System,
-    documents,
-    load_encoder,
-    train_system,
-    training_ids,
-)
-from mocose_study.systems.masked_words import MaskedWords
+
+from .base import System, documents, training_ids
+from .masked_words import MaskedWords
 
 
-class Tower(nn.Module):
-    """An encoder with SimCSE's MLP behind it (one layer and tanh; "never": none)."""
-
-    def __init__(self, encoder: Encoder, config: Config):
-        super().__init__()
-        self.encoder = encoder
-        self.mlp = nn.Sequential()
-        if config.mlp != "never":
-            self.mlp.extend([nn.Linear(encoder.width, encoder.width), nn.Tanh()])
-            if config.head_init == "identity":
-                make_identity(self.mlp[0])
-
-    def forward(self, ids: list[list[int]]) -> Float[Tensor, "batch width"]:
-        ids, mask = self.encoder.pad(ids)
-        return self.mlp(self.encoder(self.encoder.words(ids), mask))
+def make_mlp(config: Config, width: int) -> nn.Sequential:
+    """SimCSE's MLP behind the encoder: one layer and tanh; with `mlp` "never" none."""
+    if config.mlp == "never":
+        return nn.Sequential()
+    linear = nn.Linear(width, width)
+    if config.head_init == "identity":
+        make_identity(linear)
+    return nn.Sequential(linear, nn.Tanh())
 
 
 class SimCSE(System):
-    def __init__(self, encoder: Encoder, config: Config):
-        super().__init__()
-        self.config = config
-        self.first = Tower(encoder, config)
-        self.second = copy.deepcopy(self.first) if config.two_encoders else None
-        self.masked_words = MaskedWords(encoder) if config.mlm_weight else None
+    def __init__(self, config: Config, encoder: Encoder, inputs):
+        ids, first, second = inputs
+        super().__init__(config, encoder, ids)
+        self.first_rows, self.second_rows = first, second
+        self.lengths = self.lengths[self.first_rows]
+        self.plain = config.mlp != "always"
+        self.mlp = make_mlp(config, encoder.width)
+        both = nn.ModuleList([encoder, self.mlp])
+        self.second = copy.deepcopy(both) if config.two_encoders else None
+        self.masked_words = MaskedWords(config, encoder) if config.mlm_weight else None
         self.to(encoder.device)
 
-    @property
-    def encoder(self) -> Encoder:
-        return self.first.encoder
+    @staticmethod
+    def inputs(config: Config, encoder: Encoder, bar: bool = False) -> tuple:
+        """Token ids of the sentences, and the rows of all pairs. Raises InputError as `pairs`."""
+        ids = training_ids(config, encoder, bar)
+        return ids, *pairs(config, ids)
+
+    def vectors(self, sentences: list, second: bool = False) -> Float[Tensor, "batch width"]:
+        """What the encoder and the MLP give for token lists; `second`: of two encoders that one."""
+        encoder, mlp = self.second if second and self.second else (self.encoder, self.mlp)
+        ids, mask = encoder.pad(sentences)
+        return mlp(encoder(encoder.words(ids), mask))
 
     def views(self, first: list, second: list, generator) -> tuple[Tensor, Tensor]:
         """Query and key (batch, width) of every pair of token lists."""
         first, second = shortened(first, second, self.config, generator)
-        # inside, the random state is put back: the second pass draws the first one's masks again
+        # fork_rng puts the random state back, so the second pass draws the first one's masks again
         with torch.random.fork_rng(enabled=self.config.same_mask):
-            query = self.first(first)
-        return query, (self.second or self.first)(second)
+            query = self.vectors(first)
+        return query, self.vectors(second, second=True)
 
     def loss(self, first: list, second: list, generator: torch.Generator) -> Float[Tensor, ""]:
         c = self.config
@@ -74,14 +73,19 @@ class SimCSE(System):
         return loss + self.auxiliary(first, generator)
 
     def auxiliary(self, sentences: list, generator: torch.Generator) -> Tensor | float:
-        """The weighted masked-language-model term (appendix), 0 where it is not asked for."""
+        """The weighted masked-language-model term (SimCSE's appendix), or 0 without one."""
         if self.masked_words is None:
             return 0.0
         ids, mask = self.encoder.pad(sentences)
         return self.config.mlm_weight * self.masked_words(self.encoder, ids, mask, generator)
 
+    def batch_loss(self, rows: np.ndarray, generator: torch.Generator) -> Float[Tensor, ""]:
+        query, _ = views(self.ids[self.first_rows[rows]])
+        _, key = views(self.ids[self.second_rows[rows]])
+        return self.loss(query, key, generator)
+
     def head(self, vectors: Tensor) -> Tensor:
-        return self.first.mlp(vectors) if self.config.mlp == "always" else vectors
+        return self.mlp(vectors) if self.config.mlp == "always" else vectors
 
 
 def pairs(config: Config, ids) -> tuple[np.ndarray, np.ndarray]:
@@ -92,29 +96,3 @@ def pairs(config: Config, ids) -> tuple[np.ndarray, np.ndarray]:
     document = documents(config, ids)
     rows = np.flatnonzero(document[:-1] == document[1:])
     return rows, rows + 1
-
-
-def inputs(config: Config, encoder: Encoder, bar: bool = False) -> tuple:
-    """Token ids of the sentences, and row numbers of all pairs. Raises InputError as `pairs`."""
-    ids = training_ids(config, encoder, bar)
-    return ids, *pairs(config, ids)
-
-
-def fit(config: Config, checkpoint=None, device="cpu", bar=True, change=None) -> Fitted:
-    """`change(encoder)`, where given, alters the loaded encoder before training (S-SimCSE)."""
-    torch.manual_seed(config.seed)
-    encoder = load_encoder(config, device)
-    if change:
-        change(encoder)
-    ids, first, second = inputs(config, encoder, bar)
-    system = SimCSE(encoder, config)
-
-    def loss(rows, generator):
-        query, _ = views(ids[first[rows]])
-        _, key = views(ids[second[rows]])
-        return system.loss(query, key, generator)
-
-    lengths = column(ids, "length")[first]
-    progress = train_system(config, system, loss, lengths, checkpoint, bar)
-    plain = encoder if config.mlp != "always" else None
-    return Fitted(system.encode, progress, plain)

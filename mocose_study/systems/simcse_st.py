@@ -1,9 +1,9 @@
 """Unsupervised SimCSE as sentence-transformers trains it: the reference for `simcse`.
 
-Theirs: tokens, forward passes, pooling, MultipleNegativesRankingLoss on pairs (x, x), and their
-trainer with its optimiser, schedule and clipping. Ours: the encoder's weights at the start, the
-sentences of each batch, the numbers of the Config, and the evaluation. They train no head beside
-the encoder, so that its equal here is `simcse` with `mlp` "never". An interrupted run starts anew.
+Theirs are tokens, forward passes, pooling, MultipleNegativesRankingLoss on pairs (x, x), and the
+trainer with its optimiser, schedule and clipping. Ours are the encoder's weights at the start, the
+sentences of each batch, the numbers of the Config, and the evaluation. Nothing but the encoder is
+trained, which equals `simcse` with `mlp` "never". An interrupted run starts anew.
 """
 
 import time
@@ -18,13 +18,14 @@ import torch
 from torch.utils.data import BatchSampler, SequentialSampler
 from transformers import PrinterCallback
 
+from mocose_lib import Encoder, InputError
 from mocose_lib.batches import batches
-from mocose_study.config import Config, InputError
-from mocose_study.data.corpora import column, load_corpus
-from mocose_lib.encoder import Encoder
-from mocose_study.data.encoders import locate
 from mocose_lib.trainer import Progress
-from mocose_study.systems.base import Fitted, load_encoder, training_ids
+from mocose_study.config import Config
+from mocose_study.data.corpora import column, load_corpus
+from mocose_study.data.encoders import locate
+
+from .base import Fitted, load_encoder, training_ids
 
 
 def library(part: str = "") -> ModuleType:
@@ -39,22 +40,26 @@ def library(part: str = "") -> ModuleType:
         ) from cause
 
 
-def make_model(config: Config, device: str):
-    """Their model of the run's encoder: a transformer and a pooling."""
+def make_model(config: Config, encoder: Encoder):
+    """Their model of the run's encoder, with its weights: a transformer and a pooling."""
     theirs, modules = library(), library(".sentence_transformer.modules")
-    rates = ("hidden_dropout_prob", "attention_probs_dropout_prob")
-    settings = dict.fromkeys(rates, config.dropout)
-    if config.encoder_layers:
-        settings["num_hidden_layers"] = config.encoder_layers
+    settings = {
+        "hidden_dropout_prob": config.dropout,
+        "attention_probs_dropout_prob": config.dropout,
+        "num_hidden_layers": encoder.model.config.num_hidden_layers,
+    }
     transformer = modules.Transformer(
-        str(locate(config.encoder) or config.encoder), config_kwargs=settings,
-        max_seq_length=config.max_length, model_kwargs={"dtype": torch.float32},
-    )  # fmt: skip
+        str(locate(config.encoder) or config.encoder),
+        config_kwargs=settings,
+        max_seq_length=config.max_length,
+        model_kwargs={"dtype": torch.float32},
+    )
+    transformer.model.load_state_dict(encoder.model.state_dict(), strict=False)  # without pooler
     pooling = modules.Pooling(transformer.get_embedding_dimension(), config.pooling)
     # their trainer describes each model, and would ask the hub about it
     card = theirs.SentenceTransformerModelCardData(local_files_only=True)
-    return theirs.SentenceTransformer(
-        modules=[transformer, pooling], device=device, model_card_data=card)  # fmt: skip
+    parts = [transformer, pooling]
+    return theirs.SentenceTransformer(modules=parts, device=encoder.device, model_card_data=card)
 
 
 def make_loss(config: Config, model) -> torch.nn.Module:
@@ -74,18 +79,27 @@ def in_order(dataset, batch_size: int, drop_last: bool, **_) -> BatchSampler:
     return BatchSampler(SequentialSampler(dataset), batch_size, drop_last)
 
 
-def make_trainer(config: Config, model, data: datasets.Dataset, folder: str, device, bar: bool):
+def make_trainer(config: Config, model, data: datasets.Dataset, folder: str, bar: bool):
     """Their trainer, told what the Config says; it keeps the last step."""
+    schedule = dict(
+        max_steps=config.steps, warmup_steps=config.warmup_steps, lr_scheduler_type="linear"
+    )
+    quiet = dict(save_strategy="no", logging_strategy="no", report_to="none", disable_tqdm=not bar)
     arguments = library().SentenceTransformerTrainingArguments(
-        output_dir=folder, max_steps=config.steps, seed=config.seed, batch_sampler=in_order,
+        output_dir=folder,
+        seed=config.seed,
+        batch_sampler=in_order,
         per_device_train_batch_size=config.batch_size,
-        learning_rate=config.lr, lr_scheduler_type="linear", warmup_steps=config.warmup_steps,
-        weight_decay=config.weight_decay, max_grad_norm=config.max_grad_norm,
-        use_cpu=device == "cpu", dataloader_pin_memory=False, disable_tqdm=not bar,
-        save_strategy="no", logging_strategy="no", report_to="none",
-    )  # fmt: skip
-    trainer = library().SentenceTransformerTrainer(
-        model, arguments, data, loss=make_loss(config, model))  # fmt: skip
+        learning_rate=config.lr,
+        weight_decay=config.weight_decay,
+        max_grad_norm=config.max_grad_norm,
+        use_cpu=model.device.type == "cpu",
+        dataloader_pin_memory=False,
+        **schedule,
+        **quiet,
+    )
+    loss = make_loss(config, model)
+    trainer = library().SentenceTransformerTrainer(model, arguments, data, loss=loss)
     trainer.remove_callback(PrinterCallback)
     return trainer
 
@@ -98,10 +112,10 @@ def inputs(config: Config, encoder: Encoder, bar: bool = False) -> datasets.Data
 
 def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
     started = time.monotonic()
-    model = make_model(config, device)
     encoder = load_encoder(config, device)
     data = inputs(config, encoder)
+    model = make_model(config, encoder)
     with TemporaryDirectory() as folder:
-        make_trainer(config, model, data, folder, device, bar).train()
-    encoder.model.load_state_dict(model[0].model.state_dict(), strict=False)  # but for the pooler
-    return Fitted(encoder.encode, Progress(config.steps, time.monotonic() - started))
+        make_trainer(config, model, data, folder, bar).train()
+    encoder.model.load_state_dict(model[0].model.state_dict(), strict=False)  # without pooler
+    return Fitted(encoder.encode, Progress(config.steps, time.monotonic() - started), encoder)

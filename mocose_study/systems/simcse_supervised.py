@@ -1,35 +1,39 @@
 """Supervised SimCSE (Gao et al. 2021, eq. 5): premise, entailed and contradicted hypothesis.
 
--log of exp(s(h_i, h+_i)) / sum_j (exp(s(h_i, h+_j)) + a^[i = j] exp(s(h_i, h-_j))), s = cos / t;
-`hard_negative_weight` is a, `mlp` "always" the paper's choice here. Deviations: as in `simcse`.
+-log of exp(s(h_i, h+_i)) / sum_j (exp(s(h_i, h+_j)) + a^[i = j] exp(s(h_i, h-_j))), s = cos / t.
+`hard_negative_weight` is a. The paper's choice here is `mlp` "always". Deviations: as in `simcse`.
 """
 
 import math
 from pathlib import Path
 
 import datasets
+import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from mocose_study.config import Config, InputError
-from mocose_study.data.corpora import column, tokenized
-from mocose_lib.encoder import Encoder
-from mocose_study.data.sources import folder, from_hub
+from mocose_lib import Encoder, InputError
+from mocose_study.config import Config
 from mocose_study.data.benchmarks import read_table
-from mocose_study.systems.base import Fitted, check_positions, data_file, load_encoder, train_system
-from mocose_study.systems.simcse import SimCSE
+from mocose_study.data.corpora import tokenized
+from mocose_study.data.sources import folder, from_hub
+
+from .base import check_positions, data_file
+from .simcse import SimCSE
 
 COLUMNS = ("sent0", "sent1", "hard_neg")
 HUB = "nli_for_simcse.csv"  # the authors' 275,601 triplets; not in the data folder
 
 
 def read_triplets(path: Path) -> pd.DataFrame:
-    """A tab-separated file (or a quoted .csv). Raises InputError on missing contradictions."""
-    csv = dict(keep_default_na=False, dtype=str)
-    frame = pd.read_csv(path, **csv) if path.suffix == ".csv" else read_table(path)
+    """A tab-separated file, or a quoted .csv. Raises InputError where a text is missing."""
+    if path.suffix == ".csv":
+        frame = pd.read_csv(path, keep_default_na=False, dtype=str)
+    else:
+        frame = read_table(path)
     if "hard_neg" not in frame or (frame["hard_neg"].str.strip() == "").all():
         raise InputError(f"{path.name} has no contradictions; it needs the columns {COLUMNS}.")
     if missing := [c for c in COLUMNS if c not in frame or (frame[c].str.strip() == "").any()]:
@@ -53,7 +57,7 @@ def triplet_loss(
 ) -> Float[Tensor, ""]:
     """Equation 5, mean over the batch, in nats and float32; `weight` 0 leaves a row's own out.
 
-    `similarity` "dot" takes the dot product in the cosine's place (Table D.1).
+    With `similarity` "dot" the dot product replaces the cosine (Table D.1).
     """
     with torch.autocast(query.device.type, enabled=False):
         query, keys, hard = query.float(), keys.float(), hard.float()
@@ -67,33 +71,32 @@ def triplet_loss(
 
 
 class SupervisedSimCSE(SimCSE):
+    def __init__(self, config: Config, encoder: Encoder, inputs: list[datasets.Dataset]):
+        rows = np.arange(len(inputs[0]))
+        super().__init__(config, encoder, (inputs[0], rows, rows))
+        self.columns = inputs
+
+    @staticmethod
+    def inputs(config: Config, encoder: Encoder, bar: bool = False) -> list[datasets.Dataset]:
+        """Token ids of the three columns.
+
+        Raises InputError as `read_triplets` and `triplets_file`.
+        """
+        check_positions(config, encoder)
+        frame = read_triplets(triplets_file(config.triplets))
+        texts = (datasets.Dataset.from_dict({"sentence": frame[c].tolist()}) for c in COLUMNS)
+        return [tokenized(t, encoder.tokenizer, config.max_length) for t in texts]
+
     def triplet_loss(self, premise: list, entailed: list, contradicted: list, generator) -> Tensor:
         c = self.config
         if not c.hard_negatives:
             return self.loss(premise, entailed, generator)
         query, keys = self.views(premise, entailed, generator)
-        hard = (self.second or self.first)(contradicted)
-        loss = triplet_loss(
-            query, keys, hard, c.temperature, c.hard_negative_weight, c.similarity)  # fmt: skip
+        hard = self.vectors(contradicted, second=True)
+        weight = c.hard_negative_weight
+        loss = triplet_loss(query, keys, hard, c.temperature, weight, c.similarity)
         return loss + self.auxiliary(premise, generator)
 
-
-def inputs(config: Config, encoder: Encoder, bar: bool = False) -> list[datasets.Dataset]:
-    """Token ids of the three columns. Raises InputError as `read_triplets` and `triplets_file`."""
-    check_positions(config, encoder)
-    frame = read_triplets(triplets_file(config.triplets))
-    texts = (datasets.Dataset.from_dict({"sentence": frame[c].tolist()}) for c in COLUMNS)
-    return [tokenized(t, encoder.tokenizer, config.max_length) for t in texts]
-
-
-def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
-    torch.manual_seed(config.seed)
-    encoder = load_encoder(config, device)
-    ids = inputs(config, encoder)
-    system = SupervisedSimCSE(encoder, config)
-
-    def loss(rows, generator):
-        return system.triplet_loss(*(column[rows]["input_ids"] for column in ids), generator)
-
-    progress = train_system(config, system, loss, column(ids[0], "length"), checkpoint, bar)
-    return Fitted(system.encode, progress)
+    def batch_loss(self, rows: np.ndarray, generator: torch.Generator) -> Float[Tensor, ""]:
+        texts = (column[rows]["input_ids"] for column in self.columns)
+        return self.triplet_loss(*texts, generator)

@@ -1,6 +1,6 @@
 """The encoder as it comes: [CLS], mean or first-last average, no training (MoCoSE Table 1)."""
 
-from mocose_study.systems.base import Fitted, load_encoder
+from .base import Fitted, load_encoder
 
 
 def inputs(config, encoder, bar=False) -> None:

@@ -1,46 +1,47 @@
 """BERT-whitening (Su et al. 2021, Algorithm 1): x -> (x - mean) W, after which covariance is 1.
 
-The paper's vectors are first-last averages (`pooling` "first_last"). Deviation: with `statistics`
-"task" it computes mean and W on the texts of each STS task by itself; here they come from the test
-texts of all seven tasks together (no gold score is seen), so that a sentence has one vector.
+The paper's vectors are first-last averages (`pooling` "first_last"). Deviation: the paper computes
+mean and W for each STS task by itself. Here, with `statistics` "task", they come from the test
+sentences of all tasks together, so that a sentence has one vector. No gold score is seen.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float
+from sklearn.decomposition import PCA
 
+from mocose_lib import InputError
 from mocose_lib.evaluation.sts import Encode
-from mocose_study.config import Config, InputError
-from mocose_study.systems.base import Fitted, load_encoder, statistics_texts
+from mocose_study.config import Config
+
+from .base import Fitted, load_encoder, statistics_texts
 
 NOISE = 1e-10  # variance of a direction, relative to the largest, that is rounding alone
 
 
-def whitening(
-    vectors: Float[np.ndarray, "n width"], kept: int | None = None
-) -> tuple[Float[np.ndarray, " width"], Float[np.ndarray, "width k"]]:
-    """(mean, W): the first `kept` principal directions, each divided by its standard deviation.
+def whitening(vectors: Float[np.ndarray, "n width"], kept: int | None = None) -> PCA:
+    """The map to the first `kept` principal directions, each divided by its standard deviation.
 
-    Without `kept` all directions in which the vectors vary. (Behind a LayerNorm that is one less
-    than the width.) Raises InputError when `kept` is larger than that.
+    Without `kept` it takes all directions in which the vectors vary. Behind a LayerNorm these are
+    one less than the width. Raises InputError when `kept` is larger than that.
     """
-    vectors = vectors.astype(np.float64)
-    mean = vectors.mean(0)
-    directions, variance, _ = np.linalg.svd(np.cov(vectors.T))
+    found = PCA(whiten=True, svd_solver="full").fit(vectors.astype(np.float64))
+    variance = found.explained_variance_
     rank = int((variance > NOISE * variance[0]).sum())
     if kept is not None and kept > rank:
         raise InputError(
             f"kept_dimensions = {kept}, but the {len(vectors)} vectors vary in {rank} directions."
         )
-    kept = kept or rank
-    return mean, directions[:, :kept] / np.sqrt(variance[:kept])
+    found.components_ = found.components_[: kept or rank]
+    found.explained_variance_ = variance[: kept or rank]
+    return found
 
 
 def whitened(encode: Encode, texts: Sequence[str], kept: int | None = None) -> Encode:
     """`encode`, followed by the whitening of its vectors of `texts`."""
-    mean, kernel = whitening(encode(texts), kept)
-    return lambda sentences: ((encode(sentences) - mean) @ kernel).astype(np.float32)
+    found = whitening(encode(texts), kept)
+    return lambda sentences: found.transform(encode(sentences)).astype(np.float32)
 
 
 def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:

@@ -1,7 +1,7 @@
-"""Words counted: what a benchmark gives to a system that knows no meanings.
+"""Counts of words: what a benchmark gives to a system that knows no meanings.
 
-A sentence is the counts of its words and punctuation marks, hashed into `DIMENSIONS` numbers; with
-`idf` each weighs by the logarithm of how few texts have it (smoothed; of `statistics`).
+The counts of a sentence's words and punctuation marks are hashed into `DIMENSIONS` numbers. With
+`idf` each count is weighted by its smoothed inverse document frequency in the `statistics`.
 """
 
 import numpy as np
@@ -9,7 +9,8 @@ from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 from sklearn.pipeline import make_pipeline
 
 from mocose_study.config import Config
-from mocose_study.systems.base import Fitted, statistics_texts
+
+from .base import Fitted, statistics_texts
 
 DIMENSIONS = 2048
 WORD = r"(?u)\w+|[^\w\s]"
@@ -20,8 +21,8 @@ def inputs(config: Config, encoder=None, bar: bool = False) -> list[str] | None:
 
 
 def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
-    counts = HashingVectorizer(
-        n_features=DIMENSIONS, token_pattern=WORD, norm=None, dtype=np.float32)  # fmt: skip
+    options = dict(n_features=DIMENSIONS, token_pattern=WORD, norm=None, dtype=np.float32)
+    counts = HashingVectorizer(**options)
     if config.idf:
         counts = make_pipeline(counts, TfidfTransformer(norm=None)).fit(inputs(config))
     return Fitted(lambda sentences: counts.transform(sentences).toarray())

@@ -1,74 +1,68 @@
 """Average of word vectors (GloVe: Pennington et al. 2014; MoCoSE Table 1), and with SIF weights.
 
 SIF (Arora et al. 2017, Algorithm 1): a word weighs a / (a + p(word)), then the projection on the
-first singular vector of the sentence matrix is taken off. Deviations: p is the word's share of the
-training corpus; the singular vector is that of fixed texts (`statistics`), so that a sentence has
-one vector; a sentence without any known word gets the mean of all vectors instead of zeros.
+first singular vector of the sentence matrix is subtracted. Deviations: p is the word's share of
+the training corpus. The singular vector is that of fixed texts (`statistics`), so that a sentence
+has one vector. A sentence without known words gets the mean of all vectors instead of zeros.
 """
 
 import re
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
+from sklearn.feature_extraction.text import CountVectorizer
 
-from mocose_study.config import Config, InputError
-from mocose_study.data.corpora import load_corpus, text_lines
-from mocose_study.systems.base import Fitted, data_file, statistics_texts
+from mocose_lib import InputError
+from mocose_study.config import Config
+from mocose_study.data.corpora import load_corpus
+
+from .base import Fitted, data_file, statistics_texts
 
 PIECE = re.compile(r"n't|\w+?(?=n't)|'\w+|\w+|[^\w\s]")  # as GloVe's corpus: do n't, it 's
 
 
-def read_vectors(path: Path) -> tuple[dict[str, int], Float[np.ndarray, "words dim"]]:
-    """Row number of every word, and the rows. Raises InputError, naming the line, on a bad one."""
-    rows: dict[str, int] = {}
-    vectors: list[np.ndarray] = []
-    for number, line in enumerate(filter(None, text_lines([path])), 1):
-        word, *values = line.split(" ")
-        if not values or (vectors and len(values) != len(vectors[0])):
-            expected = len(vectors[0]) if vectors else "some"
-            raise InputError(
-                f"{path.name} has {len(values)} numbers in line {number}; expected are {expected}."
-            )
-        try:
-            vectors.append(np.array(values, np.float32))
-        except ValueError as cause:
-            raise InputError(f"{path.name}, line {number}, is no word with numbers.") from cause
-        rows.setdefault(word, len(rows))
-        if len(rows) < len(vectors):  # a word's second vector
-            vectors.pop()
-    if not vectors:
+def read_vectors(path: Path) -> pd.DataFrame:
+    """A row of numbers for each word. Raises InputError when a line is no word with numbers."""
+    try:
+        options = dict(sep=" ", quoting=3, header=None, index_col=0, dtype={0: str})
+        frame = pd.read_csv(path, keep_default_na=False, **options)
+        frame = frame[~frame.index.duplicated()].astype(np.float32)
+    except (ValueError, EOFError) as cause:
+        raise InputError(f"{path.name} has a line without word and numbers: {cause}.") from cause
+    if frame.empty:
         raise InputError(f"{path.name} holds no word vectors.")
-    return rows, np.stack(vectors)
+    return frame
 
 
 class WordAverage:
     """Sentences to averages of word vectors; `weights` has one number a word."""
 
-    def __init__(self, rows: dict[str, int], vectors: Float[np.ndarray, "words dim"]):
-        self.rows, self.vectors = rows, vectors
-        self.weights = np.ones(len(vectors), np.float32)
-        self.common = np.zeros(vectors.shape[1], np.float32)  # SIF's direction, taken off
+    def __init__(self, frame: pd.DataFrame):
+        self.vectors = frame.to_numpy()
+        self.rows = {word: i for i, word in enumerate(frame.index)}
+        self.counts = CountVectorizer(analyzer=self.words, vocabulary=self.rows)
+        self.weights = np.ones(len(frame), np.float32)
+        self.common = np.zeros(frame.shape[1], np.float32)  # SIF's direction, subtracted
 
-    def words(self, sentence: str) -> list[int]:
-        """Rows of the known words; a token that is unknown as a whole is cut at punctuation."""
+    def words(self, sentence: str) -> list[str]:
+        """The known words; a token that is unknown as a whole is cut at punctuation."""
         tokens = sentence.lower().split()
         pieces = (p for t in tokens for p in ([t] if t in self.rows else PIECE.findall(t)))
-        return [self.rows[p] for p in pieces if p in self.rows]
+        return [piece for piece in pieces if piece in self.rows]
 
     def encode(self, sentences) -> Float[np.ndarray, "n dim"]:
-        vectors = np.tile(self.vectors.mean(0), (len(sentences), 1))
-        for i, sentence in enumerate(sentences):
-            if words := self.words(sentence):
-                vectors[i] = self.weights[words] @ self.vectors[words] / len(words)
+        counts = self.counts.transform(sentences)
+        number = np.asarray(counts.sum(1))
+        vectors = counts @ (self.weights[:, None] * self.vectors) / np.maximum(number, 1)
+        vectors = np.where(number == 0, self.vectors.mean(0), vectors).astype(np.float32)
         return vectors - np.outer(vectors @ self.common, self.common)
 
     def weight_by_frequency(self, corpus, texts, a: float) -> None:
         """SIF: weights from the words of `corpus`, the common direction from `texts`."""
-        count = Counter(word for sentence in corpus for word in self.words(sentence))
-        share = np.array([count[i] for i in range(len(self.vectors))]) / max(count.total(), 1)
-        self.weights = (a / (a + share)).astype(np.float32)
+        count = np.asarray(self.counts.transform(corpus).sum(0))[0]
+        self.weights = (a / (a + count / max(count.sum(), 1))).astype(np.float32)
         self.common = np.linalg.svd(self.encode(texts), full_matrices=False)[2][0]
 
 
@@ -77,7 +71,7 @@ def inputs(config: Config, encoder=None, bar: bool = False) -> tuple:
 
     Raises InputError as `data_file`, `read_vectors` and `load_corpus`.
     """
-    average = WordAverage(*read_vectors(data_file(config.vectors)))
+    average = WordAverage(read_vectors(data_file(config.vectors)))
     return average, load_corpus(config.corpus, config.corpus_size) if config.sif else None
 
 

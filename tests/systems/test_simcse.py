@@ -5,23 +5,25 @@ import math
 import numpy as np
 import pytest
 import torch
+from texts import open_sentences
 from torch.nn import functional as F
+from transformers import AutoModelForMaskedLM
 
-from mocose_lib import learner
-from mocose_study.data import world
-from mocose_study.config import InputError, vary
+from mocose_lib import InputError
+from mocose_study.config import vary
+from mocose_study.rewriting.tokens import crop, delete
 from mocose_study.systems import METHODS, base
-from mocose_study.systems.base import load_encoder, training_ids
-from mocose_study.systems.masked_words import MaskedWords, corrupted
+from mocose_study.systems.base import load_encoder, numpy_generator, training_ids
+from mocose_study.systems.masked_words import corrupted
 from mocose_study.systems.simcse import SimCSE, pairs
-from mocose_lib.token_augment import crop, delete
 
-SENTENCES = world.sentences(6, seed=5)
+SENTENCES = open_sentences(6, start=50)
 
 
 def system(config, training=True):
     torch.manual_seed(config.seed)
-    return SimCSE(load_encoder(config, "cpu"), config).train(training)
+    encoder = load_encoder(config, "cpu")
+    return SimCSE(config, encoder, SimCSE.inputs(config, encoder)).train(training)
 
 
 def generator():
@@ -32,7 +34,7 @@ def test_the_loss_in_loops(small):
     """Equation 4: -log exp(sim(h_i, h'_i) / t) / sum_j exp(sim(h_i, h'_j) / t)."""
     s = system(small(method="simcse", dropout=0.0))
     ids = s.encoder.tokenize(SENTENCES)
-    h = s.first(ids).detach()
+    h = s.vectors(ids).detach()
     total = 0.0
     for i in range(6):
         sims = [math.exp(float(F.cosine_similarity(h[i], h[j], dim=0)) / 0.05) for j in range(6)]
@@ -83,7 +85,7 @@ def test_one_word_at_least_is_deleted_and_one_word_stays():
 def test_which_views_are_cut(small, which, changed):
     s = system(small(method="simcse", word_deletion=0.3, augmented_views=which, dropout=0.0))
     ids = s.encoder.tokenize(SENTENCES)
-    plain = s.first(ids)
+    plain = s.vectors(ids)
     views = s.views(ids, ids, generator())
     assert tuple(not torch.allclose(v, plain, atol=1e-5) for v in views) == changed
 
@@ -95,8 +97,8 @@ def test_the_mlp_in_training_and_at_evaluation(small, mlp):
     if mlp == "never":
         behind = plain
     else:
-        behind = torch.tanh(plain @ s.first.mlp[0].weight.T + s.first.mlp[0].bias).detach()
-    trained_on = s.first(s.encoder.tokenize(SENTENCES)).detach()
+        behind = torch.tanh(plain @ s.mlp[0].weight.T + s.mlp[0].bias).detach()
+    trained_on = s.vectors(s.encoder.tokenize(SENTENCES)).detach()
     torch.testing.assert_close(trained_on, behind, rtol=1e-4, atol=1e-5)
     expected = behind if mlp == "always" else plain
     torch.testing.assert_close(
@@ -107,20 +109,19 @@ def test_the_mlp_in_training_and_at_evaluation(small, mlp):
 def test_two_encoders_start_alike_are_both_trained_and_the_first_is_measured(small):
     config = small(method="simcse", two_encoders=True, steps=3)
     s = system(config)
-    ids = training_ids(config, s.encoder)
-    for a, b in zip(s.first.parameters(), s.second.parameters(), strict=True):
+    first = [*s.encoder.parameters(), *s.mlp.parameters()]
+    for a, b in zip(first, s.second.parameters(), strict=True):
         assert a is not b and torch.equal(a, b)
-    base.train_system(config, s, lambda rows, g: s.loss(*2 * [ids[rows]["input_ids"]], g),
-                      ids["length"], bar=False)  # fmt: skip
-    a, b = (t.encoder.model.get_input_embeddings().weight for t in (s.first, s.second))
+    base.train_system(config, s, bar=False)
+    a, b = (e.model.get_input_embeddings().weight for e in (s.encoder, s.second[0]))
     assert not torch.equal(a, b)
-    assert np.array_equal(s.encode(SENTENCES), s.first.encoder.encode(SENTENCES))
+    assert np.array_equal(s.encode(SENTENCES), s.encoder.encode(SENTENCES))
 
 
 @pytest.fixture
 def articles(tmp_path):
     path = tmp_path / "articles.txt"
-    texts = world.sentences(60, seed=3)
+    texts = open_sentences(60, start=300)
     path.write_text("\n\n".join("\n".join(texts[i : i + 6]) for i in range(0, 60, 6)) + "\n")
     return str(path)
 
@@ -136,8 +137,8 @@ def test_the_next_sentence_is_of_the_same_document(small, articles):
 
 def test_next_sentences_need_a_corpus_with_documents(small, tmp_path):
     path = tmp_path / "sentences.txt"
-    path.write_text("\n".join(world.sentences(64)))
-    for corpus in (str(path), "generated"):
+    path.write_text("\n".join(open_sentences(64)))
+    for corpus in (str(path),):
         config = small(method="simcse", positives="next_sentence", corpus=corpus)
         with pytest.raises(InputError, match="has no documents"):
             METHODS["simcse"](config, bar=False)
@@ -147,41 +148,51 @@ def test_masked_words_are_chosen_as_bert_does(encoder):
     words = encoder.tokenizer
     ids = torch.randint(10, len(words), (200, 50), generator=generator())
     ids[:, 0], ids[:, -1] = words.cls_token_id, words.pad_token_id
-    shown, chosen = corrupted(ids, words, generator())
+    shown, places = corrupted(ids, words, np.random.default_rng(0))
+    chosen = torch.zeros(ids.numel(), dtype=bool).scatter(0, places, True).view(ids.shape)
     assert not chosen[:, [0, -1]].any() and torch.equal(shown[~chosen], ids[~chosen])
-    share = chosen[:, 1:-1].float().mean().item()
-    assert share == pytest.approx(0.15, abs=0.015)
+    assert len(places) == len(places.unique()) == int(0.15 * 200 * 48)
     masked = (shown[chosen] == words.mask_token_id).float().mean().item()
     kept = (shown[chosen] == ids[chosen]).float().mean().item()
     assert masked == pytest.approx(0.8, abs=0.04) and kept == pytest.approx(0.1, abs=0.03)
 
 
-def test_the_masked_word_loss_in_loops(small, encoder):
-    head = MaskedWords(encoder.eval())
+def test_the_masked_word_loss_in_loops(small, masked):
+    """By hand from the last states: the checkpoint's transform, then its word embeddings."""
+    config = small(method="simcse", dropout=0.0, mlm_weight=0.5, encoder=str(masked))
+    s = system(config)
+    encoder, head = s.encoder, s.masked_words.head.predictions
     ids, mask = encoder.pad(encoder.tokenize(SENTENCES))
-    found = head(encoder, ids, mask, generator()).item()
-    shown, chosen = corrupted(ids, encoder.tokenizer, generator())
+    found = s.masked_words(encoder, ids, mask, generator()).item()
+    shown, places = corrupted(ids, encoder.tokenizer, numpy_generator(generator()))
     total = 0.0
-    for row in range(6):
+    for place in places.tolist():
+        row, column = divmod(place, ids.shape[1])
         states = encoder.model(shown[row : row + 1], attention_mask=mask[row : row + 1].long())
-        for place in chosen[row].nonzero().flatten():
-            state = head.transform(states.last_hidden_state[0, place])
-            logits = encoder.model.get_input_embeddings().weight @ state + head.bias
-            total -= logits.log_softmax(0)[ids[row, place]].item()
-    assert found == pytest.approx(total / int(chosen.sum()), rel=1e-4)
-    plain, with_term = (small(method="simcse", dropout=0.0, mlm_weight=w) for w in (0.0, 0.5))
-    s = system(with_term)
-    tokens = s.encoder.tokenize(SENTENCES)
-    contrast = system(plain).loss(tokens, tokens, generator())
-    term = s.masked_words(s.encoder, *s.encoder.pad(tokens), generator())
-    torch.testing.assert_close(s.loss(tokens, tokens, generator()), contrast + 0.5 * term)
+        state = head.transform(states.last_hidden_state[0, column])
+        logits = encoder.model.get_input_embeddings().weight @ state + head.decoder.bias
+        total -= logits.log_softmax(0)[ids[row, column]].item()
+    assert found == pytest.approx(total / len(places), rel=1e-4)
+    tokens = encoder.tokenize(SENTENCES)
+    contrast = system(vary(config, mlm_weight=0.0)).loss(tokens, tokens, generator())
+    torch.testing.assert_close(s.loss(tokens, tokens, generator()), contrast + 0.5 * found)
+
+
+def test_the_head_for_masked_words_is_the_checkpoints_or_a_fresh_one(small, masked, tiny, caplog):
+    trained = AutoModelForMaskedLM.from_pretrained(masked).cls.predictions.transform.dense.weight
+    for name, own in ((masked, True), (tiny, False)):
+        s = system(small(method="simcse", mlm_weight=0.5, encoder=str(name)))
+        head = s.masked_words.head.predictions
+        assert torch.equal(head.transform.dense.weight, trained) == own
+        assert head.decoder.weight is s.encoder.model.get_input_embeddings().weight
+    assert "starts afresh" in caplog.text
 
 
 def test_a_checkpoint_of_another_config_is_refused(small, tmp_path, monkeypatch):
     config = small(method="simcse", steps=2)
     monkeypatch.setattr(learner, "SAVE_SECONDS", -1)
     METHODS["simcse"](config, tmp_path / "c.pt", bar=False)
-    with pytest.raises(InputError, match="another Config"):
+    with pytest.raises(InputError, match="belongs to other settings"):
         METHODS["simcse"](vary(config, seed=1), tmp_path / "c.pt", bar=False)
 
 

@@ -5,14 +5,15 @@ import sys
 import numpy as np
 import pytest
 import torch
+from texts import open_sentences
 
-from mocose_study.data import world
-from mocose_study.config import InputError, vary
+from mocose_lib import InputError
+from mocose_study.config import vary
 from mocose_study.systems import METHODS, simcse_st
 from mocose_study.systems.base import load_encoder
 from mocose_study.systems.simcse import SimCSE
 
-SENTENCES = world.sentences(8, seed=5)
+SENTENCES = open_sentences(8, start=50)
 THEIRS = dict(mlp="never", selection="last", precision="float32", weight_decay=0.0)
 
 
@@ -26,10 +27,11 @@ def config(small):
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
 def test_their_loss_on_a_batch_is_ours(config, pooling):
     config = vary(config, pooling=pooling)
-    system = SimCSE(load_encoder(config, "cpu"), config)
+    encoder = load_encoder(config, "cpu")
+    system = SimCSE(config, encoder, SimCSE.inputs(config, encoder))
     ids = system.encoder.tokenize(SENTENCES, config.max_length)
     ours = system.loss(ids, ids, torch.Generator())
-    model = simcse_st.make_model(config, "cpu")
+    model = simcse_st.make_model(config, system.encoder)
     features = [model.preprocess(SENTENCES) for _ in range(2)]
     theirs = simcse_st.make_loss(config, model)(features, torch.zeros(8))
     assert ours.item() == pytest.approx(theirs.item(), abs=1e-5)
@@ -48,7 +50,8 @@ def test_without_dropout_their_training_ends_where_ours_does(config):
 
 
 def test_with_dropout_their_two_views_differ(config):
-    model = simcse_st.make_model(vary(config, dropout=0.1), "cpu").train()
+    config = vary(config, dropout=0.1)
+    model = simcse_st.make_model(config, load_encoder(config, "cpu")).train()
     features = model.preprocess([SENTENCES[0]] * 2)
     first, second = model(features)["sentence_embedding"]
     assert not torch.equal(first, second)
@@ -58,7 +61,7 @@ def test_an_encoder_kept_in_half_precision_is_trained_in_float32(config, tmp_pat
     encoder = load_encoder(config, "cpu")
     encoder.tokenizer.save_pretrained(tmp_path)
     encoder.model.half().save_pretrained(tmp_path)
-    model = simcse_st.make_model(vary(config, encoder=str(tmp_path)), "cpu")
+    model = simcse_st.make_model(vary(config, encoder=str(tmp_path)), encoder.float())
     assert {p.dtype for p in model.parameters()} == {torch.float32}
 
 

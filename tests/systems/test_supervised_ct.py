@@ -5,18 +5,18 @@ import math
 import numpy as np
 import pytest
 import torch
+from texts import open_sentences
 from torch import nn
 from torch.nn import functional as F
 
-from mocose_study.data import world
-from mocose_study.config import InputError
+from mocose_lib import InputError
 from mocose_lib.loss import info_nce
 from mocose_study.systems import METHODS
 from mocose_study.systems.base import load_encoder
 from mocose_study.systems.ct import ContrastiveTension, tension
 from mocose_study.systems.simcse_supervised import SupervisedSimCSE, read_triplets, triplet_loss
 
-SENTENCES = world.sentences(32, seed=5)
+SENTENCES = open_sentences(32, start=50)
 
 
 def vectors(n, rows=5, dim=4):
@@ -66,10 +66,13 @@ def test_with_dot_products_long_vectors_count(small):
     assert not torch.isclose(found, triplet_loss(query, keys, hard, 1.0))
 
 
-def test_without_hard_negatives_it_is_simcse_on_pairs(small):
-    config = small(method="simcse_supervised", hard_negatives=False, dropout=0.0)
+def test_without_hard_negatives_it_is_simcse_on_pairs(small, tmp_path):
+    path = str(triplets(tmp_path / "t.tsv"))
+    config = small(
+        method="simcse_supervised", hard_negatives=False, dropout=0.0, triplets=path)  # fmt: skip
     torch.manual_seed(0)
-    system = SupervisedSimCSE(load_encoder(config, "cpu"), config)
+    encoder = load_encoder(config, "cpu")
+    system = SupervisedSimCSE(config, encoder, SupervisedSimCSE.inputs(config, encoder))
     ids = system.encoder.tokenize(SENTENCES)
     first, second, third = ids[:4], ids[4:8], ids[1:5]
     found = system.triplet_loss(first, second, third, torch.Generator())
@@ -137,7 +140,8 @@ def test_tension_equals_sentence_transformers():
 
 def test_every_sentence_stands_beside_itself_and_its_negatives(small):
     config = small(method="ct", ct_negatives=3, batch_size=8, dropout=0.0, pooling="mean")
-    system = ContrastiveTension(load_encoder(config, "cpu"), config)
+    encoder = load_encoder(config, "cpu")
+    system = ContrastiveTension(config, encoder, ContrastiveTension.inputs(config, encoder))
     found = system.loss(system.encoder.tokenize(SENTENCES[:8])).item()
     vector = torch.from_numpy(system.encoder.encode(SENTENCES[:8])).double()
     total = 0.0

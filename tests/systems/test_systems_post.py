@@ -6,15 +6,15 @@ import re
 
 import numpy as np
 import pytest
+from texts import open_sentences
 
-from mocose_study.data import world
-from mocose_study.config import InputError
+from mocose_lib import InputError
 from mocose_study.systems import METHODS, word_counts
 from mocose_study.systems.base import statistics_texts
 from mocose_study.systems.whitening import whitening
 from mocose_study.systems.word_vectors import WordAverage, read_vectors
 
-SENTENCES = world.sentences(30, seed=5)
+SENTENCES = open_sentences(30, start=50)
 
 
 def correlated(n=400, width=8):
@@ -24,21 +24,21 @@ def correlated(n=400, width=8):
 
 def test_the_whitened_covariance_is_the_identity():
     vectors = correlated()
-    mean, kernel = whitening(vectors)
-    np.testing.assert_allclose(np.cov(((vectors - mean) @ kernel).T), np.eye(8), atol=1e-4)
+    np.testing.assert_allclose(np.cov(whitening(vectors).transform(vectors).T), np.eye(8), atol=1e-4)
 
 
 def test_kept_dimensions_are_those_of_the_largest_variance():
+    """Against Algorithm 1 of the paper: (x - mean) W; the sign of a direction is free."""
     vectors = correlated()
-    mean, kernel = whitening(vectors, 3)
     values, directions = np.linalg.eigh(np.cov(vectors.T))  # ascending
     expected = (vectors - vectors.mean(0)) @ directions[:, ::-1][:, :3] / np.sqrt(values[::-1][:3])
-    np.testing.assert_allclose(np.abs((vectors - mean) @ kernel), np.abs(expected), atol=1e-6)
+    found = whitening(vectors, 3).transform(vectors)
+    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-6)
 
 
 def test_directions_without_variance_are_left_out_instead_of_blown_up():
     flat = np.hstack([correlated(width=3), np.zeros((400, 1))])
-    assert whitening(flat)[1].shape == (4, 3)
+    assert whitening(flat).transform(flat).shape == (400, 3)
     with pytest.raises(InputError, match="kept_dimensions = 4, but the 400 vectors vary in 3"):
         whitening(flat, 4)
 
@@ -70,7 +70,7 @@ def vectors(tmp_path):
 
 def test_the_plain_average_in_loops(vectors):
     table = {w: list(map(float, v)) for w, *v in map(str.split, vectors_text().splitlines())}
-    average = WordAverage(*read_vectors(vectors))
+    average = WordAverage(read_vectors(vectors))
     for sentence, found in zip(SENTENCES, average.encode(SENTENCES), strict=True):
         words = [w for w in sentence.lower().replace(".", " .").split() if w in table]
         expected = [sum(table[w][i] for w in words) / len(words) for i in range(4)]
@@ -79,8 +79,8 @@ def test_the_plain_average_in_loops(vectors):
 
 def test_sif_in_loops(vectors):
     """Weights a / (a + p), the first singular direction of the texts taken off."""
-    average = WordAverage(*read_vectors(vectors))
-    known = [average.words(s) for s in SENTENCES]
+    average = WordAverage(read_vectors(vectors))
+    known = [[average.rows[w] for w in average.words(s)] for s in SENTENCES]
     total = sum(map(len, known))
     share = {w: sum(s.count(w) for s in known) / total for s in known for w in s}
     a = 1e-2
@@ -98,25 +98,25 @@ def test_sif_in_loops(vectors):
 def test_a_token_unknown_as_a_whole_is_cut_and_unknown_words_are_left_out(tmp_path):
     path = tmp_path / "v.txt"
     path.write_text("do 1 0\nn't 0 1\nu.s. 3 3\nit 5 0\n's 0 5\n")
-    average = WordAverage(*read_vectors(path))
+    average = WordAverage(read_vectors(path))
     found = average.encode(["Don't xyzzy", "it's", "U.S.", "xyzzy"])
     np.testing.assert_allclose(found, [[0.5, 0.5], [2.5, 2.5], [3, 3], [1.8, 1.8]], atol=1e-6)
 
 
 BAD = {
-    "1 numbers in line 2; expected are 2": "a 1 2\nb 3\n",
-    "2 numbers in line 3; expected are 3": "a 1 2 3\nb 1 2 3\nc 1 2\n",
-    "line 1, is no word with numbers": "a 1 two\n",
-    "0 numbers in line 1": "word\n",
-    "holds no word vectors": "\n",
+    "a number is missing": "a 1 2\nb 3\n",
+    "a number is one too many": "a 1 2\nb 1 2\nc 1 2 3\n",
+    "a text is no number": "a 1 two\nb 1 2\n",
+    "there are no numbers": "word\n",
+    "the file is empty": "\n",
 }
 
 
-@pytest.mark.parametrize("sentence", BAD)
-def test_a_bad_file_of_vectors_is_refused_in_one_sentence(tmp_path, sentence):
+@pytest.mark.parametrize("wrong", BAD)
+def test_a_bad_file_of_vectors_is_refused_in_one_sentence(tmp_path, wrong):
     path = tmp_path / "bad.txt"
-    path.write_text(BAD[sentence])
-    with pytest.raises(InputError, match=sentence):
+    path.write_text(BAD[wrong])
+    with pytest.raises(InputError, match=r"^bad\.txt "):
         read_vectors(path)
 
 

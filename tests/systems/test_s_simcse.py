@@ -1,17 +1,17 @@
-"""S-SimCSE's dropout with drawn rates, and MoCo as MoCoSE without its additions."""
+"""S-SimCSE's dropout with drawn rates."""
 
 import numpy as np
 import pytest
 import torch
+from texts import open_sentences
 from torch import nn
 
-from mocose_study.data import world
-from mocose_study.config import InputError, vary
+from mocose_lib import InputError
 from mocose_lib.encoder import Encoder
 from mocose_study.systems import METHODS
 from mocose_study.systems.s_simcse import SampledDropout, sample_dropout
 
-SENTENCES = world.sentences(8, seed=5)
+SENTENCES = open_sentences(8, start=50)
 
 
 @pytest.fixture(autouse=True)
@@ -113,12 +113,3 @@ def test_at_rate_zero_it_is_simcse_without_dropout(small):
     a = METHODS["s_simcse"](small(method="s_simcse", **zero), bar=False)
     b = METHODS["simcse"](small(method="simcse", dropout=0.0), bar=False)
     np.testing.assert_allclose(a.encode(SENTENCES), b.encode(SENTENCES), atol=1e-5)
-
-
-def test_moco_is_mocose_without_predictor_and_fgsm(small):
-    config = small(method="moco")
-    found = METHODS["moco"](config, bar=False)
-    same = METHODS["mocose"](vary(config, predictor_layers=0), bar=False)
-    assert np.array_equal(found.encode(SENTENCES), same.encode(SENTENCES))
-    with pytest.raises(InputError, match="moco has no FGSM"):
-        small(method="moco", fgsm_epsilon=1e-3)

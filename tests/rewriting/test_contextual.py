@@ -1,20 +1,18 @@
 """Words put in by masked language models, among them the shipped encoder."""
 
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from texts import ODD, SENTENCES, rng, words
+from texts import ODD, ROOT, SENTENCES, rng, words
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM
 
-import mocose_lib
 from mocose_study.rewriting import contextual, language_models
 from mocose_study.rewriting.word_edits import WORD, replaced
 
-SHIPPED = Path(mocose_lib.__file__).parents[1] / "data" / "encoders" / "tiny"
+SHIPPED = ROOT / "data" / "encoders" / "tiny-cls"
 
 
 @pytest.fixture(scope="module")

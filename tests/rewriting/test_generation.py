@@ -4,7 +4,6 @@ import json
 
 import pytest
 import torch
-from texts import rng
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import (
     FSMTConfig,
@@ -22,9 +21,8 @@ from transformers import (
 )
 
 from mocose_study.rewriting import generation, language_models
-from mocose_study.data import world
 
-SENTENCES = world.sentences(9, seed=11)
+SENTENCES = open_sentences(9, start=1000)
 
 
 def save_generator(folder, model, vocabulary):

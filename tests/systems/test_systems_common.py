@@ -1,0 +1,163 @@
+"""What every trained system promises, tested on each: resumable, repeatable, as its Config says."""
+
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+import torch
+from texts import open_sentences
+
+from mocose_lib import Encoder, evaluate, trainer
+from mocose_study import systems
+from mocose_study.config import vary
+from mocose_study.config.checks import SHORTENED
+from mocose_study.data import benchmarks
+from mocose_study.fast import states as fast_states
+from mocose_study.systems import METHODS, TRAINED, base, probe
+
+SENTENCES = open_sentences(12, start=50)
+OF_ENCODERS = sorted(set(METHODS) - {"word_counts", "word_vectors", "simcse_reference"})
+
+
+@pytest.fixture
+def texts(tmp_path):
+    """Documents, and triplets, of open sentences."""
+    sentences = open_sentences(240, start=300)
+    parts = ["\n".join(sentences[i : i + 30]) for i in range(0, 240, 30)]
+    (tmp_path / "articles.txt").write_text("\n\n".join(parts) + "\n")
+    rows = ["\t".join(sentences[i : i + 3]) for i in range(0, 240, 3)]
+    (tmp_path / "nli.tsv").write_text("\n".join(["sent0\tsent1\thard_neg", *rows]) + "\n")
+    return tmp_path
+
+
+@pytest.fixture
+def make(small, texts):
+    def make(method, **changes):
+        shortened = {"word_deletion": 0.1} if method in SHORTENED else {}
+        defaults = dict(
+            method=method, corpus=str(texts / "articles.txt"), corpus_size=240, batch_size=8,
+            triplets=str(texts / "nli.tsv"), span_min=4, flow_steps=2, mlm_weight=0.1,
+            eval_every=5, selection="last",
+        )  # fmt: skip
+        return small(**{**defaults, **shortened, **changes})
+
+    return make
+
+
+def interrupt(monkeypatch, step):
+    """Saves after every step, and stops at the first evaluation after `step`, once."""
+    real, left = trainer.Trainer.evaluate_if_due, [step]
+
+    def evaluate_if_due(t, *arguments):
+        if left and t.progress.step > left[0]:
+            left.clear()
+            raise KeyboardInterrupt
+        real(t, *arguments)
+
+    monkeypatch.setattr(trainer, "SAVE_SECONDS", -1)
+    monkeypatch.setattr(trainer, "SAVE_SHARE", float("inf"))
+    monkeypatch.setattr(trainer.Trainer, "evaluate_if_due", evaluate_if_due)
+
+
+@pytest.mark.parametrize("method", sorted(TRAINED))
+def test_an_interrupted_run_ends_as_an_unbroken_one(make, method, tmp_path, monkeypatch):
+    config = make(method)
+    whole = METHODS[method](config, bar=False)
+    interrupt(monkeypatch, 4)
+    checkpoint = tmp_path / "c.pt"
+    with pytest.raises(KeyboardInterrupt):
+        METHODS[method](config, checkpoint, bar=False)
+    resumed = METHODS[method](config, checkpoint, bar=False)
+    a, b = (asdict(f.progress) | {"seconds": 0} for f in (whole, resumed))
+    assert a == b and resumed.progress.step == 6
+    found = resumed.encode(SENTENCES)
+    assert np.array_equal(found, whole.encode(SENTENCES))
+    assert np.array_equal(found, resumed.encode(SENTENCES)) and found.dtype == np.float32
+
+
+@pytest.mark.parametrize("method", sorted(TRAINED))
+def test_bf16_and_rare_options_give_finite_scores(make, method):
+    options = dict(precision="bf16", optimizer="adam", freeze_steps=2, warmup_steps=2)
+    config = make(method, **options)
+    fitted = METHODS[method](config, bar=False)
+    assert np.isfinite(evaluate(fitted.encode, benchmarks.dev_tables("sample"))["average"])
+    assert all(np.isfinite(row["loss"]) for row in fitted.progress.history)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("method", OF_ENCODERS)
+def test_what_is_built_is_what_the_config_says(make, method, fast, monkeypatch):
+    """Layers, pooling, lengths, dropout, rates, steps and sentences of every system."""
+    asked = dict(
+        encoder_layers=1, pooling="mean", max_length=12, eval_max_length=20, dropout=0.2, steps=2,
+        lr=2e-4, head_lr=3e-4, weight_decay=0.01, fast=fast, batch_lengths="mixed",
+    )  # fmt: skip
+    config, seen = make(method, **asked), []
+    real_pad, real_trainer, trainers = Encoder.pad, trainer.Trainer.__init__, []
+
+    def pad(self, ids):
+        if self.training:
+            seen.append(ids)
+        return real_pad(self, ids)
+
+    def init(self, *arguments, **options):
+        real_trainer(self, *arguments, **options)
+        trainers.append(self)
+
+    monkeypatch.setattr(Encoder, "pad", pad)
+    monkeypatch.setattr(trainer.Trainer, "__init__", init)
+    built, real_load = [], base.load_encoder
+    for module in (base, systems.mocose, systems.untrained, systems.whitening):
+        load = lambda *a: built.append(real_load(*a)) or built[-1]  # noqa: E731
+        monkeypatch.setattr(module, "load_encoder", load)
+    METHODS[method](config, bar=False)
+    (encoder,) = built
+    assert encoder.model.config.num_hidden_layers == len(encoder.model.encoder.layer) == 1
+    assert encoder.pooling == "mean" and encoder.max_length == 20
+    assert (encoder.states is fast_states) == fast
+    if method != "s_simcse":
+        rates = {m.p for m in encoder.model.modules() if isinstance(m, torch.nn.Dropout)}
+        assert rates == {0.2}
+    if method not in TRAINED and method != "mocose":
+        return
+    (t,) = trainers
+    groups = t.optimizer.param_groups
+    assert [group["initial_lr"] for group in groups] == [2e-4, 3e-4]
+    assert {group["weight_decay"] for group in groups} == {0.01} and t.progress.step == 2
+    if method != "flow":  # it trains on vectors
+        assert max(len(ids) for batch in seen for ids in batch) <= 12
+
+
+def test_an_encoder_that_starts_at_random_does_so_in_every_system(make):
+    """Also where sentence-transformers trains it."""
+    pytest.importorskip("accelerate", reason="sentence-transformers' trainer needs it")
+    options = dict(encoder_init="random", lr=0.0, head_lr=0.0, word_deletion=0.0, mlp="never")
+    expected = METHODS["untrained"](make("untrained", **options)).encode(SENTENCES)
+    for method in ("mocose", "simcse", "simcse_reference"):
+        found = METHODS[method](make(method, mlm_weight=0.0, **options), bar=False)
+        np.testing.assert_allclose(found.encode(SENTENCES), expected, atol=1e-5)
+
+
+def test_the_probe_looks_at_what_is_measured(small, monkeypatch):
+    """With its MLP at evaluation, SimCSE's geometry is that of the vectors behind it."""
+    config = small(method="simcse", mlp="always", selection="last", steps=2)
+    fitted = METHODS["simcse"](config, bar=False)
+    assert fitted.encoder is None  # the encoder alone is not the system
+    shown = {k: fitted.progress.history[-1][k] for k in ("alignment", "uniformity")}
+    first, _, every = probe.sentences(config.benchmark)
+    monkeypatch.setattr(probe, "PROBE_PAIRS", len(first))
+    monkeypatch.setattr(probe, "PROBE_SENTENCES", len(every))
+    system = fitted.encode.__self__
+    exact = probe.Probe(system.encoder, config.benchmark, system.head)()
+    measured = probe.measure(fitted.encode, config.benchmark)
+    for name, value in shown.items():
+        assert exact[name] == pytest.approx(measured[f"{name} dev"], abs=1e-3)
+        assert value == pytest.approx(exact[name], abs=0.3)  # a sample
+
+
+def test_moco_is_mocose_without_predictor_and_fgsm():
+    from mocose_study.config import configure
+
+    moco = configure("smoke", "moco")
+    assert moco.method == "mocose" and moco.predictor_layers == 0 and moco.fgsm_epsilon == 0
+    assert vary(moco, predictor_layers=2) == configure("smoke")
