@@ -1,47 +1,38 @@
-"""Rules by which a claim is judged: from points to effects, and where the effect should lie.
+"""Rules by which a claim is judged: which points are compared, and where the effect should lie.
 
-A *point* is a dict of config fields, {"ema_decay": 0.85}; it stands for the runs that have these
-values, one per seed. A rule has `points`, `effects`, which turns {seed: score} of each point into
-effects by label, one per seed, and `inside`, the range of the mean effect if the claim is true.
+A rule has `pairs`, the points (a, b) whose difference a - b is an effect, and `inside`, the range
+in which every effect lies if the claim is true. A point is a dict, as `effects.py` says.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 
-import numpy as np
-from scipy import stats
+from mocose_lib import InputError
 
-from mocose_study.config import InputError
-from mocose_study.claims.stats import paired
-
-
-def name(point: dict) -> str:
-    """The point as text: "ema_decay=0.85, queue_size=512", or its label."""
-    if set(point) == {"label"}:
-        return point["label"]
-    return ", ".join(f"{field}={value}" for field, value in point.items())
+from .effects import name
 
 
 @dataclass(frozen=True)
 class Better:
-    """a beats b, paired by seed, by more than `margin`: the smallest difference that matters."""
+    """a beats b by more than `margin`: the smallest difference that matters.
+
+    start: the point from which both a and b started. A rival b below its own start does not
+    work, and to beat it supports nothing.
+    """
 
     a: dict
     b: dict
     margin: float = 0.0
+    start: dict | None = None
 
-    points = property(lambda self: [self.a, self.b])
+    pairs = property(lambda self: [(self.a, self.b)])
     inside = property(lambda self: (self.margin, math.inf))
-
-    def effects(self, a: dict, b: dict) -> dict:
-        return {f"{name(self.a)} minus {name(self.b)}": paired(a, b)}
 
 
 @dataclass(frozen=True)
 class Equivalent(Better):
-    """a and b differ, paired by seed, by less than `margin` either way."""
+    """a and b differ by less than `margin` either way."""
 
     inside = property(lambda self: (-self.margin, self.margin))
 
@@ -51,81 +42,56 @@ class Equivalent(Better):
 
 
 @dataclass(frozen=True)
+class Size:
+    """a beats b by at least half of what the paper reports, `paper` points.
+
+    This one rule judges every sentence with a size ("some twenty points"): supported where the
+    whole interval lies above half the paper's effect, not supported where it lies wholly below.
+    """
+
+    a: dict
+    b: dict
+    paper: float
+    start: dict | None = None
+
+    pairs = property(lambda self: [(self.a, self.b)])
+    inside = property(lambda self: (self.paper / 2, math.inf))
+
+    def __post_init__(self):
+        if not self.paper > 0:
+            raise InputError(f"Size needs the paper's effect of a over b above 0, got {self.paper}")
+
+
+@dataclass(frozen=True)
 class Best:
-    """`point` beats each point of `among` (itself apart) by more than `margin`.
+    """`point` beats each point of `among` (itself apart).
 
     Supported if it beats every rival, each at the full level: an intersection of claims needs no
     correction. Refuted by any one rival, and since each had its chance to do so by luck, at a
-    level corrected for their number. With margin -0.5: "nothing is better by 0.5 or more".
+    level corrected for their number. With a `margin`, rivals that all lie within it either way
+    are alike, and the claim is not supported (two one-sided tests for each rival).
     """
 
     point: dict
     among: Sequence[dict]
     margin: float = 0.0
 
-    rivals = property(lambda self: [p for p in self.among if p != self.point])
-    points = property(lambda self: [self.point, *self.rivals])
-    inside = property(lambda self: (self.margin, math.inf))
+    pairs = property(lambda self: [(self.point, p) for p in self.among if p != self.point])
+    inside = property(lambda self: (0.0, math.inf))
 
     def __post_init__(self):
-        if not self.rivals:
+        if not self.pairs:
             raise InputError(f"Best names no rival of {name(self.point)}")
-
-    def effects(self, best: dict, *rivals: dict) -> dict:
-        return {
-            f"{name(self.point)} minus {name(p)}": paired(best, rival)
-            for p, rival in zip(self.rivals, rivals, strict=True)
-        }
+        if self.margin < 0:
+            raise InputError(f"Best needs a margin of 0 or more, got {self.margin}")
 
 
-@dataclass(frozen=True)
-class Below:
-    """The mean of `point` lies below `threshold`, as after a collapse."""
-
-    point: dict
-    threshold: float
-
-    points = property(lambda self: [self.point])
-    inside = property(lambda self: (-math.inf, self.threshold))
-
-    def effects(self, scores: dict) -> dict:
-        return {name(self.point): np.array(list(scores.values()))}
+Rule = Better | Equivalent | Size | Best
 
 
-@dataclass(frozen=True)
-class Above(Below):
-    """The mean of `point` lies above `threshold`."""
-
-    inside = property(lambda self: (self.threshold, math.inf))
-
-
-@dataclass(frozen=True)
-class Trend:
-    """The metric rises (`sign` 1) or falls (-1) along `field` over `points`, seed by seed.
-
-    The effect is the mean over seeds of the Spearman correlation (-1 to 1) of field and metric.
-    """
-
-    field: str
-    points: Sequence[dict]
-    sign: int
-
-    inside = property(lambda self: (0, math.inf) if self.sign > 0 else (-math.inf, 0))
-
-    def __post_init__(self):
-        values = [p.get(self.field) for p in self.points]
-        if not all(isinstance(v, Real) for v in values) or len(set(values)) < 3:
-            raise InputError(f"Trend needs three different numbers of {self.field}, got {values}")
-        if self.sign not in (1, -1):
-            raise InputError(f"Trend needs the sign 1 or -1, got {self.sign}")
-
-    def effects(self, *scores: dict) -> dict:
-        x = [p[self.field] for p in self.points]
-        seeds = [s for s in scores[0] if all(s in other for other in scores)]
-        rhos = [_rho(x, [other[s] for other in scores]) for s in seeds]
-        return {f"Spearman correlation with {self.field}": np.array(rhos)}
-
-
-def _rho(x: list, y: list) -> float:
-    # a metric that is the same everywhere has no correlation, and shows no trend
-    return float(stats.spearmanr(x, y).statistic) if np.ptp(y) > 0 else 0.0
+def points(rule: Rule) -> list[dict]:
+    """Every point that the rule names, once."""
+    named = [point for pair in rule.pairs for point in pair]
+    start = getattr(rule, "start", None)
+    named += [start] if start else []
+    return [point for i, point in enumerate(named) if point not in named[:i]]

@@ -1,31 +1,44 @@
 """What the papers claim, as data, and what our runs say to it.
 
-A rule (`rules.py`) turns the runs of its points into effects, one per seed, and names the range
-the effect lies in if the claim is true. The 95 % t interval of the mean effect decides:
+The interval of an effect at 95 %, corrected by Holm for the claims of its section, decides:
+wholly inside the range of the rule -> *supported*; wholly outside -> *not supported*; across an
+edge, or fewer than 5 seeds -> *inconclusive*; a point without runs -> *no runs*.
 
-    wholly inside the range -> supported      wholly outside -> not supported
-    across an edge, or fewer than 5 seeds -> inconclusive      a point without runs -> no runs
+*Not testable here* replaces these words
+- if the section's positive control, a rule known to hold, is not supported on the same runs;
+- if the interval crosses an edge of the range and its half-width exceeds the paper's effect (of
+  an equivalence: its margin), so that these runs could not have seen it. An interval that crosses
+  no edge has decided in spite of its width, for the claim or against it;
+- if the claim is supported by beating a rival that scores below its own start;
+- if both points draw nothing and their error over test pairs is unknown.
 
 Effects are in the unit of the metric: points (Spearman x 100) for the STS scores.
 """
 
-import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from numbers import Real
 
-import numpy as np
 import pandas as pd
 
-from mocose_study.config import InputError
-from mocose_study.claims.rules import Below, Best, Better, Trend, name
-from mocose_study.claims.stats import Interval, holm, interval, sign_flip
+from mocose_lib import InputError
+
+from .effects import LAST, RESAMPLED, Effect, difference, name, scores
+from .record import digest
+from .rules import Best, Equivalent, Rule
+from .stats import Interval, holm
 
 LEVEL = 0.95
 SEEDS_NEEDED = 5
+UNTESTABLE = "not testable here"
 DECIDED = ("supported", "not supported")
-TASK_ENDINGS = (" test", " test all")  # of metrics that hang on which tasks a profile has
+WORDS = (UNTESTABLE, *DECIDED, "inconclusive", "no runs")
+PART = {
+    "supported": "all",
+    "all alike": "all",
+    "not supported": "no part",
+    "inconclusive": "only part",
+}
 
 
 @dataclass(frozen=True)
@@ -35,8 +48,10 @@ class Claim:
     id: str
     source: str  # "MoCoSE Table 3"
     text: str  # in our words
-    rule: Better | Best | Below | Trend
+    rule: Rule
     metric: str = "sts_avg"
+    effect: float | None = None  # what the paper reports, in points
+    size: bool = False  # the second claim of a sentence with a size
 
 
 @dataclass(frozen=True)
@@ -44,9 +59,8 @@ class Verdict:
     """The answer and the figures behind it.
 
     effect, low, high: the mean effect over `n` seeds and its interval at `level`; of several
-    comparisons (Best) the deciding one. p: sign-flip test of the effect against the nearest edge
-    of the rule's range; p_holm: corrected for the section. The interval decides, not p: with
-    5 seeds p cannot fall below 0.0625. What could not be computed is NaN.
+    comparisons (Best) the deciding one. p: t test of the effect against the nearest edge of the
+    rule's range; p_holm: corrected for the section. What could not be computed is NaN.
     """
 
     verdict: str
@@ -60,150 +74,171 @@ class Verdict:
     p_holm: float = math.nan
 
 
-def verdict(claim: Claim, runs: pd.DataFrame, metric: str | None = None) -> Verdict:
-    """One claim on its own, at 95 %, without correction for others.
-
-    `runs` has one row per run: config fields (with `seed`) and metrics as columns. `metric`
-    replaces the claim's own. The score of a task that the runs' benchmark has not gives "no runs".
-    Raises InputError for a field or other metric that is no column, and for a point that fits
-    several runs of one seed.
-    """
-    found = _effects(claim, runs, metric or claim.metric)
-    answer = _judge(claim, found, LEVEL)
-    return replace(answer, p_holm=answer.p)
+Found = dict[str, Effect] | Verdict  # effects by label, or the verdict where there are none
 
 
 def verdicts(
-    claims: Sequence[Claim], runs: pd.DataFrame, metric: str | None = None
+    claims: Sequence[Claim], runs: pd.DataFrame, control: Rule | None = None
 ) -> pd.DataFrame:
     """All claims of a section, Holm-corrected among each other: a DataFrame, one row per claim.
 
-    Holm steps down from the interval level 1 - 0.05 / (claims): each claim decided there leaves
-    a wider share of the 0.05 to the rest. Claims without runs count, so no verdict hangs on
-    which runs are still to come. Raises InputError as `verdict` does, and for a repeated id.
+    `runs` has one row per run: label or config fields, `seed` and metrics as columns; `resampled`
+    may hold the average on resampled test pairs, a list aligned between runs. `control` is judged
+    at the last step of training where the runs have it (`sts_last`).
+    Raises InputError for a repeated id, and for a point that names no column or fits several runs
+    of a seed.
     """
     ids = [claim.id for claim in claims]
     if twice := sorted({i for i in ids if ids.count(i) > 1}):
         raise InputError(f"several claims have the id {', '.join(twice)}")
-    found = {c.id: _effects(c, runs, metric or c.metric) for c in claims}
+    found = {c.id: effects(c.rule.pairs, runs, c.metric) for c in claims}
+    last = LAST if LAST in runs else RESAMPLED
+    shown = judge(control, effects(control.pairs, runs, last)) if control else None
+    answers = decide(claims, found, shown)
+    rows = []
+    for claim in claims:
+        figures = asdict(_with_working_rival(claim, answers[claim.id], runs))
+        reason, about = figures.pop("reason"), asdict(claim)
+        about = {key: about[key] for key in ("id", "source", "text", "rule", "metric")}
+        about["rule"] = type(claim.rule).__name__
+        paper = math.nan if claim.effect is None else claim.effect
+        ends = {"paper": paper, "reason": reason, "digest": digest(claim, control)}
+        rows.append(about | figures | ends)
+    return pd.DataFrame(rows)
+
+
+def effects(pairs: list[tuple[dict, dict]], runs: pd.DataFrame, metric: str) -> Found:
+    """{label: effect} of each pair, or the verdict where the runs do not allow any."""
+    if len(runs) and metric not in runs:
+        return Verdict("no runs", f"no run has the score {metric!r}")
+    found = {name(p): scores(p, runs, metric) for pair in pairs for p in pair}
+    if missing := [point for point, s in found.items() if not s.by_seed]:
+        return Verdict("no runs", f"no runs for {'; '.join(missing)}")
+    for point, s in found.items():
+        lost = [seed for seed, score in s.by_seed.items() if not math.isfinite(score)]
+        if lost:  # leaving these out would judge a point by the runs that went well
+            return Verdict("inconclusive", f"{metric} is no number for {point}, seeds {lost}")
+    named = [(name(a), name(b)) for a, b in pairs]
+    return {f"{a} minus {b}": difference(found[a], found[b]) for a, b in named}
+
+
+def decide(
+    claims: Sequence[Claim], found: dict[str, Found], control: Verdict | None = None
+) -> dict[str, Verdict]:
+    """The verdict of every claim from its effects, by id; rivals' starts are not looked at.
+
+    Holm steps down from the interval level 1 - 0.05 / (claims): each claim decided there leaves
+    a wider share of the 0.05 to the rest. Claims without runs count, so no verdict hangs on
+    which runs are still to come.
+    """
     answers, undecided, before = {}, list(claims), math.inf
     while 0 < len(undecided) < before:
         before = len(undecided)
         level = 1 - (1 - LEVEL) / before
-        answers |= {c.id: _judge(c, found[c.id], level) for c in undecided}
+        answers |= {c.id: judge(c.rule, found[c.id], level) for c in undecided}
         undecided = [c for c in undecided if answers[c.id].verdict not in DECIDED]
-    p_holm = holm([answers[i].p for i in ids])
-    return pd.DataFrame(
-        {"id": c.id, "source": c.source, "text": c.text, "rule": type(c.rule).__name__}
-        | {"metric": metric or c.metric}
-        | asdict(replace(answers[c.id], p_holm=float(adjusted)))
-        for c, adjusted in zip(claims, p_holm, strict=True)
-    )
+    p_holm = holm([answers[c.id].p for c in claims])
+    together = zip(claims, p_holm, strict=True)
+    answers |= {c.id: replace(answers[c.id], p_holm=float(p)) for c, p in together}
+    return {c.id: _testable(c, answers[c.id], control) for c in claims}
 
 
-def _effects(claim: Claim, runs: pd.DataFrame, metric: str) -> dict | Verdict:
-    """{label: effect per seed}, or the verdict where the runs do not allow any."""
-    points = list(claim.rule.points)
-    if metric.endswith(TASK_ENDINGS) and len(runs) and metric not in runs:
-        return Verdict("no runs", f"no run has {metric!r}: the benchmark has other tasks")
-    scores = [_scores(point, runs, metric) for point in points]
-    missing = [name(p) for p, s in zip(points, scores, strict=True) if not s]
-    if missing:
-        return Verdict("no runs", f"no runs for {'; '.join(missing)}")
-    for point, by_seed in zip(points, scores, strict=True):
-        lost = [seed for seed, score in by_seed.items() if not math.isfinite(score)]
-        if lost:  # leaving these out would judge a point by the runs that went well
-            return Verdict("inconclusive", f"{metric} is no number for {name(point)}, seeds {lost}")
-    return claim.rule.effects(*scores)
+def _testable(claim: Claim, answer: Verdict, control: Verdict | None) -> Verdict:
+    """The answer, or "not testable here": for the control, or for the width of the interval."""
+    if answer.verdict == "no runs":
+        return answer
+    if control and control.verdict != "supported":
+        reason = f"the section's positive control does not show: {control.reason}"
+        return replace(answer, verdict=UNTESTABLE, reason=reason)
+    equivalence = isinstance(claim.rule, Equivalent)
+    sought = claim.rule.margin if equivalence else claim.effect
+    half = (answer.high - answer.low) / 2
+    crosses = any(answer.low <= edge <= answer.high for edge in claim.rule.inside)
+    if sought is None or not crosses or answer.n < SEEDS_NEEDED or half <= abs(sought):
+        return answer
+    what = "the margin" if equivalence else "the paper's effect"
+    reason = f"{what} is {abs(sought):.2g}; we could see {half:.2g}"
+    return replace(answer, verdict=UNTESTABLE, reason=reason)
 
 
-def _scores(point: dict, runs: pd.DataFrame, metric: str) -> dict:
-    """{seed: metric} of the runs that have the point's values."""
-    if runs.empty:
-        return {}
-    for field in [*point, "seed", metric]:
-        if field not in runs.columns:
-            near = difflib.get_close_matches(field, map(str, runs.columns), 1, cutoff=0)[0]
-            raise InputError(f"the runs have no column {field!r}; the nearest is {near!r}")
-    fits = pd.Series(True, index=runs.index)
-    for field, value in point.items():
-        fits &= runs[field].map(lambda cell, value=value: _same(cell, value)).astype(bool)
-    found = runs[fits]
-    twice = found[found["seed"].duplicated(keep=False)]
-    if len(twice):
-        first = twice[twice["seed"] == twice["seed"].iloc[0]]
-        differ = [c for c in first if c != metric and first[c].astype(str).nunique() > 1]
-        raise InputError(
-            f"{name(point)} fits {len(first)} runs of seed {first['seed'].iloc[0]}, which differ "
-            f"in {', '.join(map(str, differ[:4])) or 'nothing'}: narrow the point or the runs"
-        )
-    return dict(zip(found["seed"], found[metric].astype(float), strict=True))
+def _with_working_rival(claim: Claim, answer: Verdict, runs: pd.DataFrame) -> Verdict:
+    """The answer, with its reason, if the rival scores below the point that it started from."""
+    start = getattr(claim.rule, "start", None)
+    if answer.verdict == "no runs" or not start:
+        return answer
+    found = effects([(claim.rule.b, start)], runs, claim.metric)
+    if isinstance(found, Verdict):
+        return replace(answer, verdict=found.verdict, reason=found.reason)
+    lead = next(iter(found.values())).mean
+    if not lead < 0:
+        return answer
+    word = UNTESTABLE if answer.verdict == "supported" else answer.verdict
+    rival = f"rival does not work: {name(claim.rule.b)} lies {-lead:.2g} below {name(start)}"
+    return replace(answer, verdict=word, reason=f"{rival}; {answer.reason}")
 
 
-def _same(cell, value) -> bool:
-    if value is None:
-        return cell is None or cell is pd.NA or (isinstance(cell, float) and math.isnan(cell))
-    if isinstance(value, list | tuple):
-        cell = cell.tolist() if isinstance(cell, np.ndarray) else cell
-        same_length = isinstance(cell, list | tuple) and len(cell) == len(value)
-        return same_length and all(map(_same, cell, value))
-    if isinstance(value, Real) and isinstance(cell, Real):
-        # relative, as an absolute tolerance would take an FGSM step of 1e-9 for one of 5e-9
-        return bool(np.isclose(cell, value, rtol=1e-9, atol=0))
-    return cell is not pd.NA and bool(cell == value)
-
-
-def _judge(claim: Claim, found: dict | Verdict, level: float) -> Verdict:
-    """The three-way answer at an interval level; several effects are rivals of one point."""
+def judge(rule: Rule, found: Found, level: float = LEVEL) -> Verdict:
+    """The answer of the intervals at a level; several effects are rivals of one point."""
     if isinstance(found, Verdict):
         return replace(found, level=level)
-    edges = claim.rule.inside
-    intervals = {label: interval(x, level) for label, x in found.items()}
-    label = min(found, key=lambda k: intervals[k].low)  # the rival that comes closest
-    fewest = min(found, key=lambda k: len(found[k]))
-    stricter = 1 - (1 - level) / len(found)
-    refuting = {k: x for k, x in found.items() if _outside(interval(x, stricter), edges)}
-    if len(found[fewest]) < SEEDS_NEEDED:
-        word, label = "inconclusive", fewest
-    elif all(edges[0] < x.low and x.high < edges[1] for x in intervals.values()):
-        word = "supported"
-    elif refuting:
-        word, level = "not supported", stricter
-        intervals = {k: interval(x, level) for k, x in refuting.items()}
-        label = min(intervals, key=lambda k: intervals[k].high)  # the rival that wins by most
-    else:
-        word = "inconclusive"
-    x = intervals[label]
-    reason = _reason(word, label, x, edges, level, len(found))
+    label = next((k for k, e in found.items() if e.without_error), None)
+    if label:
+        reason = f"{label}: neither draws anything, and no test pairs were resampled"
+        return Verdict(UNTESTABLE, reason, found[label].mean, n=len(found[label].by_seed))
+    drawn = [k for k, e in found.items() if e.fixed < 2]
+    label = min(drawn, key=lambda k: len(found[k].by_seed), default="")
+    if label and (n := len(found[label].by_seed)) < SEEDS_NEEDED:
+        reason = f"{label}: n = {n} seeds, {SEEDS_NEEDED} are needed"
+        x = found[label].interval(level)
+        p = _p(found, rule.inside)
+        return Verdict("inconclusive", reason, x.mean, x.low, x.high, n, level, p)
+    word, label, level = _answer(rule, found, level)
+    x = found[label].interval(level)
+    edges = (-rule.margin, rule.margin) if word == "all alike" else rule.inside
+    reason = _reason(word, label, x, edges, level, found)
+    word = "not supported" if word == "all alike" else word
     return Verdict(word, reason, x.mean, x.low, x.high, x.n, level, _p(found, edges))
 
 
-def _outside(x: Interval, edges: tuple) -> bool:
-    return x.high <= edges[0] or x.low >= edges[1]
+def _answer(rule: Rule, found: dict[str, Effect], level: float) -> tuple[str, str, float]:
+    """The word, the label of the effect that decided it, and the level of its interval."""
+    low, high = rule.inside
+    intervals = {k: e.interval(level) for k, e in found.items()}
+    closest = min(found, key=lambda k: intervals[k].low)
+    if all(low < x.low and x.high < high for x in intervals.values()):
+        return "supported", closest, level
+    stricter = 1 - (1 - level) / len(found)
+    ends = {k: e.interval(stricter) for k, e in found.items()}
+    if refuting := [k for k, x in ends.items() if x.high <= low or x.low >= high]:
+        return "not supported", min(refuting, key=lambda k: ends[k].high), stricter
+    if isinstance(rule, Best) and all(
+        -rule.margin < x.low and x.high < rule.margin for x in intervals.values()
+    ):
+        return "all alike", closest, level
+    return "inconclusive", closest, level
 
 
-def _p(found: dict, edges: tuple) -> float:
-    """Sign-flip p against the nearest edge: the worst rival's or, if one wins, its corrected p."""
-    if not all(map(len, found.values())):
-        return math.nan
-    p_inside, p_outside = [], []
-    for x in found.values():
-        edge = min(edges, key=lambda end: abs(x.mean() - end))
-        side = p_inside if edges[0] < x.mean() < edges[1] else p_outside
-        side.append(sign_flip(x - edge))
-    return min(1.0, len(found) * min(p_outside)) if p_outside else max(p_inside)
+def _p(found: dict[str, Effect], edges: tuple[float, float]) -> float:
+    """p against the nearest edge: the worst rival's or, if one wins, its corrected p."""
+    inside, outside = [], []
+    for effect in found.values():
+        edge = min(edges, key=lambda end: abs(effect.mean - end))
+        within = edges[0] < effect.mean < edges[1]
+        (inside if within else outside).append(effect.p(edge))
+    return min(1.0, len(found) * min(outside)) if outside else max(inside)
 
 
-def _reason(word: str, label: str, x: Interval, edges: tuple, level: float, rivals: int) -> str:
-    if x.n < SEEDS_NEEDED:
-        return f"{label}: n = {x.n} seeds, {SEEDS_NEEDED} are needed"
+def _reason(
+    word: str, label: str, x: Interval, edges: tuple, level: float, found: dict[str, Effect]
+) -> str:
     low, high = edges
-    place = f"between {low:g} and {high:g}"
-    if math.isinf(high - low):
-        place = f"above {low:g}" if math.isinf(high) else f"below {high:g}"
-    part = {"supported": "all", "not supported": "no part", "inconclusive": "only part"}[word]
-    closest = f" (the closest of {rivals} rivals)" if rivals > 1 and word == "supported" else ""
+    place = f"above {low:g}" if math.isinf(high) else f"between {low:g} and {high:g}"
+    effect, several = found[label], len(found) > 1 and PART[word] == "all"
+    closest = f" (the closest of {len(found)} rivals)" if several else ""
+    of = f"n = {x.n} seeds" if effect.fixed < 2 else "no seeds drawn"
+    of += ", test pairs resampled" if effect.fixed and len(effect.by_pairs) else ""
     return (
-        f"{label}{closest}: {x.mean:.4g}, {100 * level:.4g} % interval {x.low:.4g} to "
-        f"{x.high:.4g}, n = {x.n} seeds; {part} of the interval lies {place}"
+        f"{'all alike: ' if word == 'all alike' else ''}{label}{closest}: {x.mean:.4g}, "
+        f"{100 * level:.4g} % interval {x.low:.4g} to {x.high:.4g}, {of}; "
+        f"{PART[word]} of the interval lies {place}"
     )

@@ -1,12 +1,13 @@
 """How sure a difference is: over seeds, and over the sentence pairs of the test sets."""
 
-import numpy as np
 import pandas as pd
 
-from mocose_study.sections.grid import Grid
-from mocose_study.results.tables import existing, read_run
-from mocose_study.runs.run import run_file
-from mocose_study.claims.stats import paired, variance_sources
+from mocose_study.claims.effects import RESAMPLED, difference, scores
+from mocose_study.sections.grid import Grid, at
+
+from .tables import table_of
+
+COLUMNS = ["difference of", "points", "standard error, seeds", "standard error, test pairs"]
 
 
 def errors(
@@ -15,19 +16,13 @@ def errors(
     """A row a comparison (a, b) of points that have runs: the mean of a - b over seeds, in points
     of the seven-task average, and its standard errors from the seeds and from the test pairs.
 
-    The runs need `resamples`; seeds are those that a and b share.
+    The second needs runs with `resamples`; seeds are those that a and b share.
     """
-    scores: dict[str, dict[int, float]] = {}
-    resampled: dict[str, dict[int, np.ndarray]] = {}
-    for config, label in existing(grid, profile, seeds):
-        record = read_run(run_file(config, profile))
-        scores.setdefault(label, {})[config.seed] = record["metrics"]["sts_avg"]
-        resampled.setdefault(label, {})[config.seed] = np.array(record["resampled"], float)
+    runs = table_of(grid, profile, seeds)
     rows = []
     for a, b in comparisons:
-        gaps = paired(scores.get(a, {}), scores.get(b, {}))
-        if len(gaps):
-            found = variance_sources(gaps, paired(resampled[a], resampled[b]).mean(axis=0))
-            rows.append((f"{a} - {b}", gaps.mean(), found.seeds, found.pairs))
-    columns = ["difference of", "points", "standard error, seeds", "standard error, test pairs"]
-    return pd.DataFrame(rows, columns=columns)
+        sides = [scores(at(label), runs, RESAMPLED) for label in (a, b)]
+        if all(side.by_seed for side in sides):
+            effect = difference(*sides)
+            rows.append((f"{a} - {b}", effect.mean, *effect.errors()))
+    return pd.DataFrame(rows, columns=COLUMNS)

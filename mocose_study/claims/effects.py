@@ -1,0 +1,119 @@
+"""From runs to effects: how far two points lie apart, over seeds and over test pairs.
+
+A *point* is a dict of columns of the runs, {"label": "0.85"}; it stands for the runs that have
+these values, one per seed. Where a point draws nothing (its method is untrained, or every seed
+gives the same average), its seeds say nothing of its error. Then the choice of test pairs is a
+source of error, too, and the wider of the two intervals counts.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from mocose_lib import InputError
+
+from .stats import Interval, interval, p_value, paired
+
+RESAMPLED = "sts_avg"  # the metric whose values on resampled test pairs a run may carry
+LAST = "sts_last"  # the same at the last step of training; what is not trained has none
+DRAW_NOTHING = ("untrained", "whitening", "word_counts", "word_vectors")
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The runs of one point: its metric by seed, and by seed (draws,) on resampled test pairs."""
+
+    by_seed: dict[int, float]
+    by_pairs: dict[int, np.ndarray]
+    fixed: bool = False  # draws nothing: one seed stands for all
+
+    def over(self, seeds: Iterable[int]) -> "Scores":
+        """The scores of a point that draws nothing, for these seeds."""
+        score = next(iter(self.by_seed.values()))
+        pairs = next(iter(self.by_pairs.values()), None)
+        resampled = {} if pairs is None else dict.fromkeys(seeds, pairs)
+        return Scores(dict.fromkeys(seeds, score), resampled, True)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A difference between two points, in the unit of the metric.
+
+    by_seed: (n,). by_pairs: its mean over seeds on each resample of the test pairs, (draws,), or
+    nothing. fixed: how many of the two points draw nothing.
+    """
+
+    by_seed: np.ndarray
+    by_pairs: np.ndarray
+    fixed: int = 0
+
+    mean = property(lambda self: float(self.by_seed.mean()) if len(self.by_seed) else np.nan)
+    without_error = property(lambda self: self.fixed == 2 and not len(self.by_pairs))
+
+    def errors(self) -> tuple[float, float]:
+        """Standard errors of the mean from the seeds and from the test pairs; NaN if unknown."""
+        n, draws = len(self.by_seed), len(self.by_pairs)
+        seeds = self.by_seed.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
+        return float(seeds), float(self.by_pairs.std(ddof=1)) if draws > 1 else np.nan
+
+    def interval(self, level: float) -> Interval:
+        """Over seeds; where a point draws nothing, over test pairs if that is wider."""
+        if self.without_error:
+            return Interval(self.mean, np.nan, np.nan, len(self.by_seed))
+        half = special.ndtri((1 + level) / 2) * self.errors()[1] if self.fixed else np.nan
+        pairs = Interval(self.mean, self.mean - half, self.mean + half, len(self.by_seed))
+        if self.fixed == 2:
+            return pairs
+        seeds = interval(self.by_seed, level)
+        return pairs if 2 * half > seeds.high - seeds.low else seeds
+
+    def p(self, edge: float) -> float:
+        """Two-sided p-value that the effect is `edge`, by the errors that `interval` knows."""
+        pairs = 2 * special.ndtr(-abs(self.mean - edge) / self.errors()[1])
+        found = [pairs] if self.fixed and len(self.by_pairs) else []
+        found += [p_value(self.by_seed, edge)] if self.fixed < 2 else []
+        return float(max(found, default=np.nan))
+
+
+def scores(point: dict, runs: pd.DataFrame, metric: str) -> Scores:
+    """The runs that have the point's values; {} and {} where there are none.
+
+    Raises InputError for a field that is no column, and for a point that fits several runs of one
+    seed.
+    """
+    if runs.empty:
+        return Scores({}, {})
+    if unknown := [field for field in point if field not in runs]:
+        raise InputError(f"the runs have no column {unknown[0]!r}; a point names columns of runs")
+    found = runs[(runs[list(point)] == pd.Series(point)).all(axis=1)]
+    if found["seed"].duplicated().any():
+        raise InputError(f"{name(point)} fits several runs of one seed; narrow the point")
+    draws_nothing = "method" in found and len(found) and found["method"].isin(DRAW_NOTHING).all()
+    metric = RESAMPLED if metric == LAST and draws_nothing else metric
+    by_seed = dict(zip(found["seed"], found[metric].astype(float), strict=True))
+    by_pairs = {}
+    if metric == RESAMPLED and "resampled" in found:
+        draws = zip(found["seed"], found["resampled"], strict=True)
+        by_pairs = {seed: np.array(x, float) for seed, x in draws if isinstance(x, list)}
+    equal = metric == RESAMPLED and len(by_seed) > 1 and np.ptp(list(by_seed.values())) == 0
+    return Scores(by_seed, by_pairs, bool(equal or draws_nothing))
+
+
+def difference(a: Scores, b: Scores) -> Effect:
+    """a minus b, for each seed that both have; a point that draws nothing has every seed."""
+    fixed = a.fixed + b.fixed
+    a = a.over(b.by_seed) if a.fixed else a
+    b = b.over(a.by_seed) if b.fixed else b
+    by_pairs = paired(a.by_pairs, b.by_pairs)
+    by_pairs = by_pairs.mean(axis=0) if len(by_pairs) else by_pairs
+    return Effect(paired(a.by_seed, b.by_seed), by_pairs, fixed)
+
+
+def name(point: dict) -> str:
+    """The point as text: its label, or "ema_decay=0.85, queue_size=512"."""
+    if set(point) == {"label"}:
+        return str(point["label"])
+    return ", ".join(f"{field}={value}" for field, value in point.items())
