@@ -11,14 +11,16 @@ FLAGS   ?=
 PYTHON  ?= python3
 BIN     := .venv/bin
 
-export PATH := $(abspath .venv/bin):$(PATH)
+# recipes read these from the environment, so that the shell never takes their text for commands
+export PROFILE DATA CORES
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export TOKENIZERS_PARALLELISM := false
 export HF_HUB_DISABLE_TELEMETRY := 1
-ifeq ($(PROFILE),quick)
+ifneq ($(filter smoke quick,$(PROFILE)),)
 export HF_HUB_OFFLINE := 1
 endif
 ifneq ($(DATA),)
-export MOCOSE_DATA := $(abspath $(DATA))
+with_data = MOCOSE_DATA="$$(cd "$$DATA" && pwd)" && export MOCOSE_DATA &&
 endif
 
 # a process a core: more threads would wait for each other
@@ -27,22 +29,20 @@ study test: export OMP_NUM_THREADS := 1
 .PHONY: study test test-slow report lab clean-quick
 
 study: .venv/installed
-	$(BIN)/snakemake --snakefile Snakefile --unlock --quiet all --config profile=$(PROFILE) 2>/dev/null || true
-	$(BIN)/snakemake --snakefile Snakefile --cores $(CORES) --rerun-incomplete --keep-going \
-	  --quiet rules --config profile=$(PROFILE) $(FLAGS)
+	exec $(BIN)/python -m mocose_study.runs.study $(FLAGS)
 
 test: .venv/installed
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder \
-	  --nbval-lax --nbval-current-env tests notebooks
+	$(with_data) $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile \
+	  --no-loadscope-reorder --nbval-lax --nbval-current-env tests notebooks
 
 test-slow: .venv/installed
-	$(BIN)/python -m pytest -m slow
+	$(with_data) $(BIN)/python -m pytest -m slow
 
 report: .venv/installed
-	$(BIN)/mocose report --profile $(PROFILE)
+	$(BIN)/mocose report --profile "$$PROFILE"
 
 lab: .venv/installed
-	$(BIN)/jupyter lab notebooks
+	$(with_data) $(BIN)/jupyter lab notebooks
 
 clean-quick:
 	rm -rf data/runs/quick data/executed/quick figures/quick report/quick data/cache/done/quick

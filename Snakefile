@@ -8,12 +8,17 @@ process for every section would take as long; a section where a run takes a minu
 each wants a GPU, a section's runs of one seed, one after the other.
 """
 
+import os
+import signal
 from pathlib import Path
 
-from mocose_study.config import choose
+from mocose_study.config import PROFILES, choose
+from mocose_study.runs.files import is_done
+from mocose_study.runs.pool import end_with_parent
 from mocose_study.sections import GRIDS
-from mocose_study.config.profiles import PROFILES
-from mocose_study.runs.run import is_done
+
+if "MOCOSE_LAUNCHED" in os.environ:  # by runs/study.py, whose end is the end of all
+    end_with_parent(lambda: os.killpg(0, signal.SIGKILL))
 
 PROFILE = config.get("profile", "quick")
 choose(PROFILES, PROFILE, "profile")
@@ -71,7 +76,8 @@ rule notebook:
         runs=runs_of,
     output: f"data/executed/{PROFILE}/{{notebook}}.ipynb"
     log: f"data/cache/logs/{PROFILE}/{{notebook}}.log"
+    params: part=f"data/cache/logs/{PROFILE}/{{notebook}}.part.ipynb"
     shell:
-        "papermill {input.source} {output}.part.ipynb -k python3 --no-progress-bar"
-        " -p profile {PROFILE} > {log} 2>&1 && mv {output}.part.ipynb {output}"
+        "papermill {input.source} {params.part} -k python3 --no-progress-bar"
+        " -p profile {PROFILE} > {log} 2>&1 && mv {params.part} {output}"
         " || {{ tail -n 25 {log}; exit 1; }}"

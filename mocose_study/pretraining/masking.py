@@ -6,6 +6,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from transformers import BertTokenizerFast
 
 from mocose_study.config.profiles import PretrainConfig
+from mocose_study.rewriting.tokens import mask_tokens
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 PAD, UNK, CLS, SEP, MASK = range(5)
@@ -17,10 +18,10 @@ def train_tokenizer(sentences, vocab_size: int) -> BertTokenizerFast:
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()
-    tokenizer.train_from_iterator(
-        sentences,
-        trainers.WordPieceTrainer(vocab_size=vocab_size, special_tokens=SPECIAL, show_progress=False),
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=vocab_size, special_tokens=SPECIAL, show_progress=False
     )
+    tokenizer.train_from_iterator(sentences, trainer)
     return BertTokenizerFast(tokenizer_object=tokenizer, do_lower_case=True)
 
 
@@ -64,22 +65,19 @@ class Batches:
                 types[row, len(text) : len(text) + len(second) + 1] = 1
                 text += [*second, SEP]
             ids[row, : len(text)] = text
-        return {"input_ids": ids, "token_type_ids": types, "is_next": is_next, **self.mask(ids, rng)}
+        about = {"input_ids": ids, "token_type_ids": types, "is_next": is_next}
+        return about | self.mask(ids, rng)
 
     def mask(self, ids: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        """Replaces 15 % of the ordinary tokens in place; returns where (flat) and what they were.
+        """Masks 15 % of the ordinary tokens in place; returns where (flat) and what they were.
 
-        `positions` has the same length in every batch of a shape (padded with -100 targets):
-        on CPU a new shape costs more than a few wasted rows.
+        `positions` has the same length in every batch of a shape, padded with -100 targets: on a
+        CPU, a new shape costs more than a few wasted rows.
         """
-        original = ids.reshape(-1).copy()
+        original = ids.flatten()
+        words = (MASK + 1, self.config.vocab_size)
         ordinary = np.flatnonzero(original > MASK)
-        chosen = rng.permutation(ordinary)[: int(self.config.masked * len(ordinary))]
-        kind = rng.random(len(chosen))
-        flat = ids.reshape(-1)
-        flat[chosen[kind < 0.8]] = MASK
-        random_ones = chosen[(kind >= 0.8) & (kind < 0.9)]
-        flat[random_ones] = rng.integers(MASK + 1, self.config.vocab_size, len(random_ones))
+        chosen = mask_tokens(ids.reshape(-1), ordinary, self.config.masked, MASK, words, rng)
         size = int(self.config.masked * ids.size)
         positions, targets = np.zeros(size, np.int64), np.full(size, -100)
         positions[: len(chosen)], targets[: len(chosen)] = chosen, original[chosen]

@@ -6,11 +6,12 @@ BERT's recipe (Devlin et al. 2019) at small scale: 15 % of the tokens are predic
 carries the sentence (a bottleneck in the spirit of RetroMAE, Xiao et al. 2022).
 """
 
+import copy
 import json
 import logging
 import math
-import platform
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -21,15 +22,20 @@ from torch.nn import functional as F
 from tqdm.auto import tqdm
 from transformers import BertConfig, BertForPreTraining, BertTokenizerFast
 
-from mocose_study.results.card import folder_of, write_card
+from mocose_lib.files import load_state, save_state, write_atomically
 from mocose_study.config import InputError
-from mocose_study.data.corpora import load_corpus, tokenized
-from mocose_lib.files import write_atomically
-from mocose_study.pretraining.masking import MASK, PAD, Batches, train_tokenizer
 from mocose_study.config.profiles import PretrainConfig
-from mocose_study.runs.run import default_device
+from mocose_study.data.corpora import load_corpus, tokenized
+from mocose_study.data.files import cache_folder, study_folder
+from mocose_study.fast.processor import default_device, processor
+
+from .masking import MASK, PAD, Batches, train_tokenizer
 
 log = logging.getLogger(__name__)
+PARTS = ("model", "optimizer", "schedule")
+SAVE_SECONDS = 30.0  # between two checkpoints, at least
+NOTE_EVERY = 250  # steps between two points of the loss curve
+MILESTONES = (1_000_000, 3_000_000, 10_000_000, 30_000_000, 100_000_000)  # tokens
 
 
 def losses(model: BertForPreTraining, batch: dict[str, torch.Tensor], objectives) -> dict:
@@ -78,11 +84,11 @@ class Pretraining:
     """Model, optimiser, schedule and record of a pre-training: what its checkpoint holds."""
 
     def __init__(self, config: PretrainConfig, device: str):
-        self.config = config
+        self.config, self.device = config, device
         self.model = new_model(config).to(device).train()
         self.optimizer = torch.optim.AdamW(
-            self.model.parameters(), lr=config.lr, betas=(0.9, 0.98),
-            weight_decay=config.weight_decay)  # fmt: skip
+            self.model.parameters(), config.lr, (0.9, 0.98), weight_decay=config.weight_decay
+        )
         self.schedule = torch.optim.lr_scheduler.LambdaLR(
             self.optimizer, lambda step: learning_rate(step, config)
         )
@@ -91,23 +97,34 @@ class Pretraining:
 
     def save(self, path: Path) -> None:
         parts = {name: getattr(self, name).state_dict() for name in PARTS}
-        rest = {"config": asdict(self.config), "record": self.record}
-        write_atomically(path, lambda p: torch.save({**parts, **rest}, p))
+        rest = {"record": self.record, "window": self.window}
+        save_state(path, {"config": json.dumps(asdict(self.config)), **parts, **rest})
 
-    def load(self, path: Path, device: str) -> None:
-        """Raises InputError when the checkpoint is of another PretrainConfig."""
-        saved = torch.load(path, map_location=device, weights_only=False)
-        if saved["config"] != asdict(self.config):
+    def resume(self, path: Path) -> None:
+        """Goes on from `path` if it is there; a damaged one is dropped, and the log says so.
+
+        Raises InputError when the checkpoint is of another PretrainConfig.
+        """
+        if not path.exists():
+            return
+        try:
+            saved = load_state(path, self.device)
+        except Exception as cause:  # reading a damaged file may raise anything
+            log.warning("%s cannot be used, pre-training starts anew: %s", path.name, cause)
+            path.unlink()
+            return
+        if saved["config"] != json.dumps(asdict(self.config)):
             raise InputError(f"{path} belongs to other settings; delete it or use another folder.")
         for name in PARTS:
             getattr(self, name).load_state_dict(saved[name])
-        self.record = saved["record"]
+        self.record, self.window = saved["record"], saved["window"]
 
-    def step(self, batch: dict[str, np.ndarray], device: str) -> None:
+    def step(self, batch: dict[str, np.ndarray]) -> None:
         """One update; adds the losses to the window."""
-        tensors = {name: torch.from_numpy(part).to(device) for name, part in batch.items()}
+        tensors = {name: torch.from_numpy(part).to(self.device) for name, part in batch.items()}
         torch.manual_seed(self.config.seed + self.record["step"])  # dropout: resumed as unbroken
-        with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=self.config.bf16):
+        kind = torch.device(self.device).type
+        with torch.autocast(kind, torch.bfloat16, enabled=self.config.bf16):
             found = losses(self.model, tensors, self.config.objectives)
         self.optimizer.zero_grad()
         sum(found.values()).backward()
@@ -121,16 +138,15 @@ class Pretraining:
 
     def note(self) -> None:
         """A point of the loss curve: the mean of the window. FloatingPointError if not finite."""
-        step, tokens = self.record["step"], self.record["tokens"]
+        step, tokens, seconds = (self.record[name] for name in ("step", "tokens", "seconds"))
         means = {name: round(float(np.mean(values)), 4) for name, values in self.window.items()}
         self.window = {}
         if not all(map(math.isfinite, means.values())):
             raise FloatingPointError(f"the pre-training loss is {means} at step {step}")
         self.record["curve"].append({"step": step, "tokens": tokens, **means})
-        log.info("step %d: %s", step, means)
-
-
-PARTS = ("model", "optimizer", "schedule")
+        left = seconds * (self.config.steps - step) / step / 60
+        rate = tokens / max(seconds, 1e-9)
+        log.info("step %d: %s, %.0f tokens/s, %.0f minutes left", step, means, rate, left)
 
 
 def pretrain(
@@ -139,48 +155,62 @@ def pretrain(
     tokenizer: BertTokenizerFast,
     folder: Path,
     device: str = "cpu",
-    save_every: int = 250,
+    milestones: Sequence[int] = MILESTONES,
 ) -> Path:
     """Trains from scratch (or on from `folder`/state.pt) and saves the encoder in `folder`.
 
     `documents` has one sentence a row: `input_ids` (without special tokens) and `document`.
     Leaves an fp16 safetensors checkpoint that plain `transformers` loads, with the tokenizer,
-    and `pretraining.json`: the configuration, the loss curve, tokens seen, seconds, hardware.
+    and `pretraining.json`: the configuration, the loss curve, tokens seen, seconds of all parts,
+    tokens a second, hardware. Copies of the encoder after `milestones` tokens go to
+    data/cache/pretraining/<name>/<tokens>.
     """
-    t = Pretraining(config, device)
-    checkpoint = folder / "state.pt"
-    if checkpoint.exists():
-        t.load(checkpoint, device)
+    t, checkpoint = Pretraining(config, device), folder / "state.pt"
+    t.resume(checkpoint)
     batches, first = Batches(config, documents), t.record["step"]
-    started = time.perf_counter() - t.record["seconds"]
-    for i in tqdm(range(first, config.steps), desc=f"pretrain {config.name}", initial=first,
-                  total=config.steps, mininterval=10):  # fmt: skip
-        t.step(batches.batch(i), device)
-        if t.record["step"] % save_every == 0 or t.record["step"] == config.steps:
-            t.record["seconds"] = round(time.perf_counter() - started, 1)
+    started, saved = time.monotonic() - t.record["seconds"], time.monotonic()
+    for i in tqdm(range(first, config.steps), f"pretrain {config.name}", config.steps,
+                  initial=first, mininterval=10):  # fmt: skip
+        before = t.record["tokens"]
+        t.step(batches.batch(i))
+        t.record["seconds"] = round(time.monotonic() - started, 1)
+        for tokens in (m for m in milestones if before < m <= t.record["tokens"]):
+            named = cache_folder() / "pretraining" / config.name / str(tokens)
+            save_encoder(t.model, tokenizer, named)
+        if t.record["step"] % NOTE_EVERY == 0 or t.record["step"] == config.steps:
             t.note()
+        if time.monotonic() - saved > SAVE_SECONDS or t.record["step"] == config.steps:
             t.save(checkpoint)
-    t.model.half().save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    text = json.dumps({"config": asdict(config), "hardware": hardware(device), **t.record}, indent=1)
-    write_atomically(folder / "pretraining.json", lambda p: p.write_text(text + "\n"))
+            saved = time.monotonic()
+    save_encoder(t.model, tokenizer, folder)
+    write_record(t, folder)
     return folder
 
 
-def hardware(device: str) -> str:
-    name = torch.cuda.get_device_name() if device == "cuda" else platform.machine()
-    return f"{device}: {name}, {torch.get_num_threads()} thread(s)"
+def write_record(t: Pretraining, folder: Path) -> None:
+    """pretraining.json: what was done, on what, and how fast."""
+    hardware = f"{processor(t.device)}, {torch.get_num_threads()} thread(s)"
+    rate = round(t.record["tokens"] / max(t.record["seconds"], 0.1))
+    about = {"config": asdict(t.config), "hardware": hardware, "tokens_per_second": rate}
+    text = json.dumps(about | t.record, indent=1) + "\n"
+    write_atomically(folder / "pretraining.json", lambda part: part.write_text(text))
+
+
+def save_encoder(model: BertForPreTraining, tokenizer: BertTokenizerFast, folder: Path) -> None:
+    """The model in half precision, with its tokenizer; the model itself stays as it is."""
+    copy.deepcopy(model).half().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
 
 
 def make_encoder(config: PretrainConfig, folder: Path | None = None) -> Path:
-    """Tokenizer, training and model card: `mocose pretrain`. Returns the encoder's folder.
+    """Tokenizer and training: `mocose pretrain`. Returns the encoder's folder.
 
     Raises InputError when the corpus is missing. Interrupted, it goes on from `state.pt`. Two
     trainings of a vocabulary may break ties differently: to repeat an encoder to the letter,
     put its tokenizer files into the folder first.
     """
-    folder = folder or folder_of(config)
-    if (folder / "model.safetensors").exists():
+    folder = folder or study_folder() / "data" / "encoders" / config.name
+    if (folder / "pretraining.json").exists():
         raise InputError(f"there is an encoder in {folder} already; give another --folder.")
     corpus = load_corpus(config.corpus, config.corpus_size)
     if (folder / "tokenizer.json").exists():
@@ -191,6 +221,5 @@ def make_encoder(config: PretrainConfig, folder: Path | None = None) -> Path:
         tokenizer = train_tokenizer(texts, config.vocab_size)
         tokenizer.save_pretrained(folder)
     pretrain(config, tokenized(corpus, tokenizer, None), tokenizer, folder, default_device())
-    write_card(folder, config)
     (folder / "state.pt").unlink()
     return folder

@@ -10,6 +10,7 @@ import numpy as np
 from mocose_lib.evaluation import evaluate, transfer
 from mocose_lib.evaluation.sts import Encode, remembering, similarities
 from mocose_study.claims import stats
+from mocose_study.claims.record import rules_on_record
 from mocose_study.config import Config, choose
 from mocose_study.data import benchmarks, contents
 from mocose_study.data.corpora import load_corpus
@@ -37,7 +38,7 @@ def measured(
     fit = choose(METHODS, config.method, "method")
     device = device or default_device()
     check_precision(config, device)
-    started = time.monotonic()
+    started, rules = time.monotonic(), rules_on_record()
     fitted = fit(config, checkpoint, device, bar)
     trained = time.monotonic()
     if save:
@@ -61,7 +62,7 @@ def measured(
         record["resampled"] = _rounded(resampled_average(encode, tables, config.resamples))
     training = max(trained - started, fitted.progress.seconds)  # the second counts all parts
     seconds = round(training + time.monotonic() - trained, 2)
-    return record | {"seconds": seconds, "stamp": stamp(device)}
+    return record | {"seconds": seconds, "stamp": stamp(device), "rules": rules}
 
 
 def _rounded(values: np.ndarray) -> list[float]:
@@ -76,6 +77,8 @@ def scores(encode: Encode, config: Config) -> dict[str, float]:
     test = evaluate(encode, benchmarks.test_tables(config.benchmark))
     dev = evaluate(encode, benchmarks.dev_tables(config.benchmark, config.dev))["average"]
     found = {"sts_avg": test.pop("average"), "sts_dev": dev, **test}
+    if config.benchmark == "real":  # the open pairs, which everybody has, beside the seven tasks
+        found["open_avg"] = evaluate(encode, benchmarks.test_tables("open"))["average"]
     if config.transfer:
         tasks = {name: benchmarks.transfer_task(name) for name in benchmarks.TRANSFER}
         accuracy = transfer.evaluate(encode, tasks, logistic.fit_predict)

@@ -6,17 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from texts import open_sentences
 from torch.nn import functional as F
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
-from mocose_study.pretraining import pretrain as p
-from mocose_study.data import world
-from mocose_study.results.card import write_card
-from mocose_study.config import InputError
-from mocose_study.data.corpora import load_corpus, tokenized
-from mocose_lib.encoder import Encoder
-from mocose_study.pretraining.masking import CLS, MASK, PAD, SEP, Batches, train_tokenizer
+from mocose_lib import Encoder, InputError
+from mocose_lib.files import load_state, save_state
 from mocose_study.config.profiles import PretrainConfig
+from mocose_study.data.corpora import load_corpus, tokenized
+from mocose_study.pretraining import pretrain as p
+from mocose_study.pretraining.masking import CLS, MASK, PAD, SEP, Batches, train_tokenizer
 
 SMALL = PretrainConfig(
     name="small", layers=1, hidden_size=16, attention_heads=2, vocab_size=400, max_positions=40,
@@ -26,8 +25,8 @@ SMALL = PretrainConfig(
 
 @pytest.fixture
 def text(study):
-    """300 generated sentences in documents of ten."""
-    lines = world.sentences(300)
+    """300 sentences in documents of ten."""
+    lines = open_sentences(300)
     parts = ["\n".join(lines[i : i + 10]) for i in range(0, 300, 10)]
     path = study / "text.txt"
     path.write_text("\n\n".join(parts))
@@ -45,7 +44,9 @@ def documents(text, words):
 
 
 def test_a_batch_is_a_function_of_seed_and_number(documents):
-    one, same, other = (Batches(c, documents).batch(4) for c in (SMALL, SMALL, replace(SMALL, seed=1)))
+    one, same, other = (
+        Batches(c, documents).batch(4) for c in (SMALL, SMALL, replace(SMALL, seed=1))
+    )
     assert all(np.array_equal(one[k], same[k]) for k in one)
     assert not np.array_equal(one["input_ids"], other["input_ids"])
 
@@ -62,7 +63,9 @@ def test_batches_alternate_between_pairs_and_single_sentences(documents, number,
 
 def test_a_next_sentence_is_the_next_one_of_its_document(documents):
     batches = Batches(SMALL, documents)
-    follows = {tuple(batches.sentence(i, 14)): tuple(batches.sentence(i + 1, 40)) for i in range(299)}
+    follows = {
+        tuple(batches.sentence(i, 14)): tuple(batches.sentence(i + 1, 40)) for i in range(299)
+    }
     batch = batches.batch(0)
     for row, is_next in zip(batch["original"], batch["is_next"], strict=True):
         row = row[row != PAD].tolist()
@@ -114,24 +117,44 @@ def test_the_learning_rate_by_hand():
     assert [p.learning_rate(s, config) for s in (0, 2, 4, 7, 10)] == [0.0, 0.5, 1.0, 0.5, 0.0]
 
 
-def test_an_interrupted_training_ends_as_an_unbroken_one(documents, words, study, monkeypatch):
-    p.pretrain(SMALL, documents, words, study / "whole", save_every=2)
+@pytest.mark.parametrize("step", [1, 3, 5])
+def test_an_interrupted_training_goes_on_at_its_step_to_the_same_weights(
+    documents, words, study, monkeypatch, step
+):
+    monkeypatch.setattr(p, "NOTE_EVERY", 2)
+    monkeypatch.setattr(p, "SAVE_SECONDS", -1.0)
+    p.pretrain(SMALL, documents, words, study / "whole")
     real = p.Pretraining.step
 
-    def stopping(self, *arguments):
-        if self.record["step"] == 3:
+    def stopping(self, batch):
+        if self.record["step"] == step:
             raise KeyboardInterrupt
-        real(self, *arguments)
+        real(self, batch)
 
     with monkeypatch.context() as once:
         once.setattr(p.Pretraining, "step", stopping)
         with pytest.raises(KeyboardInterrupt):
-            p.pretrain(SMALL, documents, words, study / "broken", save_every=2)
-    p.pretrain(SMALL, documents, words, study / "broken", save_every=2)
-    curves = [json.loads((study / n / "pretraining.json").read_text())["curve"] for n in ("whole", "broken")]
-    assert curves[0] == curves[1] and len(curves[0]) == 3
+            p.pretrain(SMALL, documents, words, study / "broken")
+    assert load_state(study / "broken" / "state.pt")["record"]["step"] == step
+    p.pretrain(SMALL, documents, words, study / "broken")
+    whole, broken = (
+        json.loads((study / n / "pretraining.json").read_text()) for n in ("whole", "broken")
+    )
+    assert whole["curve"] == broken["curve"] and len(whole["curve"]) == 3
+    assert whole["tokens_per_second"] > 0
     weights = [(study / n / "model.safetensors").read_bytes() for n in ("whole", "broken")]
     assert weights[0] == weights[1]
+
+
+def test_milestones_are_encoders_at_their_numbers_of_tokens(documents, words, study):
+    p.pretrain(SMALL, documents, words, study / "one", milestones=(300, 1_500, 10**9))
+    folder = study / "data" / "cache" / "pretraining" / "small"
+    assert sorted(path.name for path in folder.iterdir()) == ["1500", "300"]
+    first, second, last = (
+        AutoModel.from_pretrained(path).state_dict()["embeddings.word_embeddings.weight"]
+        for path in (folder / "300", folder / "1500", study / "one")
+    )
+    assert not torch.equal(first, second) and not torch.equal(second, last)
 
 
 def test_a_checkpoint_of_other_settings_is_refused(documents, words, study):
@@ -140,24 +163,28 @@ def test_a_checkpoint_of_other_settings_is_refused(documents, words, study):
         p.pretrain(replace(SMALL, lr=0.1), documents, words, study / "one")
 
 
+def test_a_damaged_checkpoint_is_dropped_and_pretraining_starts_anew(
+    documents, words, study, caplog
+):
+    folder = study / "one"
+    save_state(folder / "state.pt", {"config": "{}"})
+    content = bytearray((folder / "state.pt").read_bytes())
+    content[-20] ^= 1
+    (folder / "state.pt").write_bytes(content)
+    p.pretrain(SMALL, documents, words, folder)
+    assert "state.pt cannot be used, pre-training starts anew" in caplog.text
+    assert json.loads((folder / "pretraining.json").read_text())["step"] == SMALL.steps
+
+
 def test_make_encoder_leaves_what_plain_transformers_loads(text, study):
     config = replace(SMALL, corpus=str(text), steps=2)
     folder = p.make_encoder(config, study / "encoder")
     assert not (folder / "state.pt").exists()
     assert AutoModel.from_pretrained(folder).config.hidden_size == 16
     assert AutoModelForMaskedLM.from_pretrained(folder).config.vocab_size == 400
-    sentence = world.sentences(1)[0]
+    (sentence,) = open_sentences(1)
     ids = AutoTokenizer.from_pretrained(folder)(sentence)["input_ids"]
     assert ids[0] == CLS and ids[-1] == SEP and len(ids) > 4
     assert Encoder.load(str(folder)).encode([sentence]).shape == (1, 16)
-    card = (folder / "README.md").read_text()
-    tokens = json.loads((folder / "pretraining.json").read_text())["tokens"]
-    assert f"{tokens:,}" in card and "mocose pretrain" in card
-    assert "(no runs yet)" in card
     with pytest.raises(InputError, match="there is an encoder in"):
         p.make_encoder(config, folder)
-
-
-def test_a_card_needs_a_finished_encoder(tmp_path):
-    with pytest.raises(InputError, match="no finished encoder in"):
-        write_card(tmp_path, SMALL)

@@ -1,21 +1,17 @@
 """The encoders in this repository: small, made as their cards say, loadable by transformers."""
 
 import json
-import shlex
 from dataclasses import asdict
 
 import pytest
 import torch
-import tyro
 from safetensors.torch import load_file
 from transformers import AutoTokenizer, BertForPreTraining
 
-from mocose_study.results.card import command, recommended, scores
-from mocose_study.config import Config, vary
-from mocose_study.data.files import STUDY
-from mocose_study.config.profiles import PRETRAINING, configure
+from mocose_study.config.profiles import PRETRAINING
+from mocose_study.data.files import study_folder
 
-FOLDER = STUDY / "data" / "encoders"
+FOLDER = study_folder() / "data" / "encoders"
 NAMES = sorted(path.name for path in FOLDER.iterdir())
 LIMIT = 16_000_000  # bytes, all of them together
 
@@ -34,16 +30,6 @@ def test_an_encoder_was_made_by_its_recipe_and_its_card_says_so(name):
     card = (FOLDER / name / "README.md").read_text()
     assert f"mocose pretrain --profile {name}" in card
     assert f"{record['tokens']:,} in {record['step']:,} steps" in card
-    assert scores(name) in card and recommended(name) in card and "no runs" not in card
-
-
-def test_a_recommended_command_gives_the_config_it_was_written_for():
-    config = configure("tiny", encoder="mini", batch_negatives=True, queue_size=128, queue_init=32,
-                       detach_keys=False, shared_embeddings=True, lr=5e-4)  # fmt: skip
-    words = shlex.split(command(config))
-    assert words[:6] == ["mocose", "run", "--profile", "tiny", "--data", "DATA"]
-    assert tyro.cli(Config, args=words[6:], default=configure("tiny")) == config
-    assert "--seed 1" in command(vary(config, seed=1)) and "--seed" not in command(config)
 
 
 @pytest.mark.parametrize("name", NAMES)
