@@ -1,96 +1,125 @@
-"""One style for every figure; a figure is made from runs alone, and its table lies beside it."""
+"""Figures from runs alone; the table of a figure lies beside it under the same name.
 
+Rows are settings and the horizontal axis is a score or a difference, so that long names fit.
+"""
+
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mocose_study.data.files import study_folder
-from mocose_study.claims.stats import interval
 
-OURS, PAPER = "#0072B2", "#D55E00"  # Okabe and Ito: told apart by every kind of colour vision
+from .style import (
+    OURS,
+    PAPER,
+    VERDICTS,
+    WIDTH,
+    color_of,
+    dots,
+    legend_right,
+    looks,
+    mark_legend,
+    rows_figure,
+    style,
+)
 
-
-def style() -> None:
-    sns.set_theme(context="paper", style="whitegrid", font_scale=1.15, rc={
-        "figure.dpi": 120, "svg.fonttype": "none", "axes.titlelocation": "left",
-        "figure.constrained_layout.use": True, "svg.hashsalt": "mocose", "font.family": "DejaVu Sans",
-    })  # fmt: skip
+POINTS = "Spearman × 100 (mean of seven tasks)"
 
 
 def save(figure: Figure, table: pd.DataFrame, profile: str, stem: str) -> Path:
     """figures/<profile>/<stem>.svg and .csv, the same bytes from the same runs."""
     folder = study_folder() / "figures" / profile
     folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(folder / f"{stem}.svg", metadata={"Date": None})
     table.to_csv(folder / f"{stem}.csv", index=False, float_format="%.4f")
-    return folder / f"{stem}.svg"
+    figure.savefig(path := folder / f"{stem}.svg", metadata={"Date": None})
+    return path
 
 
-def seeds_and_interval(ax: Axes, runs: pd.DataFrame, labels: list[str], metric: str) -> None:
-    """Every seed as a point, the mean with its 95 % interval; `runs` has a column label."""
-    groups = [runs.loc[runs["label"] == label, metric].to_numpy() for label in labels]
-    for x, values in enumerate(groups):
-        spread = np.linspace(-0.12, 0.12, len(values)) if len(values) > 1 else [0]
-        ax.plot(x + np.asarray(spread), values, "o", ms=3.5, alpha=0.45, color=OURS, mew=0)
-    found = [interval(values) for values in groups]
-    means = np.array([i.mean for i in found])
-    bars = np.array([[i.mean - i.low, i.high - i.mean] for i in found]).T
-    ax.errorbar(range(len(labels)), means, yerr=np.nan_to_num(bars), fmt="_", ms=13, capsize=4,
-                color=OURS, label="this study: mean, 95 % interval, seeds")  # fmt: skip
-    ax.set_xticks(range(len(labels)), labels)
-    ax.margins(x=0.06)
-
-
-def beside_paper(
-    runs: pd.DataFrame, labels: list[str], paper: dict[str, float], metric: str, xlabel: str,
-    ylabel: str = "Spearman × 100\n(mean of seven tasks)",
-) -> Figure:  # fmt: skip
-    """Our scores above, the paper's below, on one x axis and with the same points per cm.
-
-    Only differences within a panel can be compared: encoder and data differ between them.
-    """
-    style()
-    heights = (2.0, 1.2)
-    figure, (top, bottom) = plt.subplots(
-        2, 1, figsize=(7.2, 5.6), sharex=True, height_ratios=heights)  # fmt: skip
-    seeds_and_interval(top, runs, labels, metric)
-    shown = {x: paper[label] for x, label in enumerate(labels) if label in paper}
-    bottom.plot(list(shown), list(shown.values()), "D", color=PAPER, ms=6,
-                label="the paper (BERT-base, one run)")  # fmt: skip
-    for ax in (top, bottom):
-        ax.set_ylabel(ylabel)
-        ax.legend(loc="best", frameon=True)
-    share_scale((top, bottom), heights)
-    bottom.set_xlabel(xlabel)
-    if len(labels) > 8 or sum(map(len, labels)) > 60:
-        bottom.set_xticks(range(len(labels)), labels, rotation=25, ha="right")
+def scores(
+    runs: pd.DataFrame, labels: list[str], metric: str, xlabel: str, ylabel: str = POINTS
+) -> Figure:
+    """A row a setting: seeds, mean and 95 % interval. xlabel: what varies; ylabel: the measure."""
+    figure, ax = rows_figure(labels, ylabel, xlabel)
+    for y, label in enumerate(labels):
+        dots(ax, y, runs.loc[runs["label"] == label, metric].to_numpy(), color_of(label))
     return figure
 
 
-def share_scale(axes: tuple[Axes, ...], heights: tuple[float, ...]) -> None:
-    """Widens the y ranges so that a point is as long in every panel."""
-    ranges = [ax.get_ylim() for ax in axes]
-    unit = max((high - low) / h for (low, high), h in zip(ranges, heights, strict=True))
-    for ax, (low, high), h in zip(axes, ranges, heights, strict=True):
-        middle = (low + high) / 2
-        ax.set_ylim(middle - unit * h / 2, middle + unit * h / 2)
+def beside_paper(
+    runs: pd.DataFrame,
+    labels: list[str],
+    paper: dict[str, float],
+    metric: str,
+    xlabel: str,
+    reference: str | None = None,
+    claims: Sequence = (),
+) -> Figure:
+    """A row a setting: its difference from `reference`, ours and the paper's on one axis.
+
+    Encoder and data differ between the two, so only differences can be compared. Ours are paired
+    by seed. reference: a label; by default the paper's best setting, or the first. claims: those
+    on `metric` have their thresholds drawn. xlabel: what varies.
+    """
+    known = [label for label in labels if label in paper]
+    reference = reference or max(known, key=paper.get, default=(labels or [""])[0])
+    figure, ax = rows_figure(labels, f"points above or below “{reference}”", xlabel)
+    table = runs.pivot(index="seed", columns="label", values=metric)
+    for y, label in enumerate(labels):
+        if label != reference:
+            values = (table[label] - table[reference]).dropna().to_numpy()
+            dots(ax, y, values, color_of(label))
+    if reference in paper:
+        gaps = {labels.index(name): paper[name] - paper[reference] for name in known}
+        ax.plot(list(gaps.values()), list(gaps), "D", color=PAPER, ms=6, mfc="none", zorder=4)
+    edges = [(label, x) for label, x in thresholds(claims, reference, metric) if label in labels]
+    for label, x in edges:
+        ax.plot(x, labels.index(label), "|", color="black", ms=15, mew=1.6)
+    ax.axvline(0, color="black", lw=0.8, zorder=0)
+    marks = {"ours: seeds, mean, 95 % interval": ("o", OURS)}
+    marks |= {"the paper, one run": ("D", PAPER)} if reference in paper else {}
+    marks |= {"threshold of a claim": ("|", "black")} if edges else {}
+    mark_legend(figure, marks)
+    return figure
 
 
-def curves(history: pd.DataFrame, y: str, ylabel: str) -> Figure:
-    """Training curves by label: every seed thin, the mean thick; `history` has step, label."""
+def thresholds(claims: Sequence, reference: str, metric: str) -> list[tuple[str, float]]:
+    """(label, difference from `reference`) at each edge of a claim's rule, zero left out."""
+    found = []
+    for claim in claims:
+        for a, b in claim.rule.pairs if claim.metric == metric else ():
+            edges = [x for x in claim.rule.inside if np.isfinite(x) and x != 0]
+            if b.get("label") == reference:
+                found += [(a["label"], x) for x in edges]
+            elif a.get("label") == reference:
+                found += [(b["label"], -x) for x in edges]
+    return found
+
+
+def curves(
+    history: pd.DataFrame, y: str, ylabel: str, x: str = "step", xlabel: str = "training step"
+) -> Figure:
+    """Curves of training by label: every seed thin, the mean of the seeds at each step thick.
+
+    A hollow mark is the first step, a filled one the last. `history` has step, seed, label, x, y.
+    """
     style()
-    figure, ax = plt.subplots(figsize=(7.2, 3.6))
-    palette = sns.color_palette("viridis", history["label"].nunique())
-    shared = {"data": history, "x": "step", "y": y, "hue": "label", "palette": palette, "ax": ax}
-    sns.lineplot(**shared, units="seed", estimator=None, lw=0.8, alpha=0.4, legend=False)
-    sns.lineplot(**shared, errorbar=None, lw=2)
-    ax.set(xlabel="training step", ylabel=ylabel)
-    ax.legend(title="", loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+    figure, ax = plt.subplots(figsize=(WIDTH, 3.8))
+    for label, look in looks(history["label"].drop_duplicates().tolist()).items():
+        mark = look.pop("marker")
+        runs = history[history["label"] == label].assign(x=lambda t: t[x], y=lambda t: t[y])
+        for _, run in runs.groupby("seed"):
+            ax.plot(run["x"], run["y"], lw=0.7, alpha=0.35, **look)
+        mean = runs.groupby("step")[["x", "y"]].mean()
+        ax.plot(mean["x"], mean["y"], lw=2, label=label, **look)
+        for step, fill in ((0, "white"), (-1, look["color"])):
+            ax.plot(*mean.iloc[step], mark, ms=6, mfc=fill, color=look["color"])
+    ax.set(xlabel=xlabel, ylabel=ylabel)
+    legend_right(ax)
     return figure
 
 
@@ -100,15 +129,11 @@ def queue_ages(snapshots: list, title: str) -> Figure:
     `snapshots`: one array of ages (n,) a step; -1, the random initial fill, is grey.
     """
     style()
-    height = max(map(len, snapshots))
-    image = np.full((height, len(snapshots)), np.nan)
-    for step, ages in enumerate(snapshots):
-        image[: len(ages), step] = ages
-    figure, ax = plt.subplots(figsize=(7.2, 3.4))
-    shown = ax.imshow(np.where(image < 0, np.nan, image), aspect="auto", cmap="viridis_r",
-                      interpolation="nearest")  # fmt: skip
-    ax.imshow(np.where(image == -1, 1.0, np.nan), aspect="auto", cmap="Greys", vmin=0, vmax=2,
-              interpolation="nearest")  # fmt: skip
+    figure, ax = plt.subplots(figsize=(WIDTH, 3.4))
+    image = pd.DataFrame([pd.Series(ages, dtype=float) for ages in snapshots]).to_numpy().T
+    shared = {"aspect": "auto", "interpolation": "nearest"}
+    shown = ax.imshow(np.where(image < 0, np.nan, image), cmap="viridis_r", **shared)
+    ax.imshow(np.where(image == -1, 1.0, np.nan), cmap="Greys", vmin=0, vmax=2, **shared)
     ax.set(xlabel="training step", ylabel="place in the queue\n(0 = newest)", title=title)
     ax.grid(visible=False)
     figure.colorbar(shown, label="age (steps); grey: random fill")
@@ -116,110 +141,89 @@ def queue_ages(snapshots: list, title: str) -> Figure:
 
 
 def lines(x, values: dict[str, list[float]], xlabel: str, ylabel: str) -> Figure:
-    """Plain curves by name over `x`."""
-    style()
-    figure, ax = plt.subplots(figsize=(7.2, 3.0))
-    looks = (("-", OURS), ("--", PAPER), (":", "#009E73"))
-    for (name, y), (dash, color) in zip(values.items(), looks, strict=False):
-        ax.plot(x, y, dash, color=color, lw=2, label=name)
-    ax.set(xlabel=xlabel, ylabel=ylabel)
-    ax.legend(frameon=True)
-    return figure
+    """Plain curves by name over one `x`."""
+    return many_lines(dict.fromkeys(values, x), values, xlabel, ylabel)
 
 
 def many_lines(x: dict[str, list], y: dict[str, list], xlabel: str, ylabel: str) -> Figure:
     """Curves by name, each over an x of its own."""
     style()
-    figure, ax = plt.subplots(figsize=(7.2, 3.0))
-    for (name, values), color in zip(y.items(), sns.color_palette("colorblind"), strict=False):
-        ax.plot(x[name], values, color=color, lw=2, label=name)
+    figure, ax = plt.subplots(figsize=(WIDTH, 3.2))
+    for name, look in looks(list(y)).items():
+        ax.plot(x[name], y[name], lw=2, label=name, **{**look, "marker": ""})
     ax.set(xlabel=xlabel, ylabel=ylabel)
-    ax.legend(frameon=True)
-    return figure
-
-
-def scores(runs: pd.DataFrame, labels: list[str], metric: str, xlabel: str,
-           ylabel: str = "Spearman × 100\n(mean of seven tasks)") -> Figure:  # fmt: skip
-    """Seeds, mean and interval of every label, one panel."""
-    style()
-    figure, ax = plt.subplots(figsize=(7.2, 3.6))
-    seeds_and_interval(ax, runs, labels, metric)
-    ax.set(xlabel=xlabel, ylabel=ylabel)
-    ax.set_xticks(range(len(labels)), labels, rotation=20, ha="right")
-    ax.legend(loc="lower right", bbox_to_anchor=(1, 1), frameon=False)  # covers no seed
+    figure.legend(loc="outside upper left", ncols=3, frameon=False)
     return figure
 
 
 def align_uniform(runs: pd.DataFrame, labels: list[str], split: str) -> Figure:
     """Every run at its (uniformity, alignment); lower left is better."""
     style()
-    figure, ax = plt.subplots(figsize=(7.2, max(4.2, 0.26 * len(labels))))
-    shown = runs[runs["label"].isin(labels)]
-    order = [label for label in labels if (shown["label"] == label).any()]
-    sns.scatterplot(shown, x=f"uniformity {split}", y=f"alignment {split}", hue="label",
-                    hue_order=order, style="label", style_order=order, s=70, alpha=0.8,
-                    palette="colorblind", ax=ax)  # fmt: skip
+    figure, ax = plt.subplots(figsize=(WIDTH, max(4.2, 0.26 * len(labels))))
+    for label, look in looks([name for name in labels if (runs["label"] == name).any()]).items():
+        of_label = runs[runs["label"] == label]
+        place = of_label[f"uniformity {split}"], of_label[f"alignment {split}"]
+        ax.plot(*place, ms=7, alpha=0.8, label=label, **{**look, "ls": "none"})
     ax.set(xlabel="uniformity (lower is better)", ylabel="alignment (lower is better)")
-    ax.legend(title="", loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+    legend_right(ax)
     return figure
 
 
 def spectra(values: dict[str, np.ndarray]) -> Figure:
     """Singular values over the largest, by label; every seed of a label a line."""
     style()
-    figure, ax = plt.subplots(figsize=(7.2, 3.6))
-    palette = sns.color_palette("colorblind", len(values))
-    for (label, runs), color in zip(values.items(), palette, strict=True):
-        for i, run in enumerate(runs):
-            ax.plot(np.arange(1, len(run) + 1), run, color=color, lw=1.4, alpha=0.7,
-                    label=label if i == 0 else None)  # fmt: skip
-    ax.set(xlabel="index of the singular value", ylabel="singular value / largest", yscale="log",
-           ylim=(1e-3, 1.2))  # fmt: skip
-    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+    figure, ax = plt.subplots(figsize=(WIDTH, 3.6))
+    for label, look in looks(list(values)).items():
+        runs = np.transpose(values[label])
+        names = [label] + [None] * (runs.shape[1] - 1)
+        ax.plot(np.arange(1, len(runs) + 1), runs, label=names, **{**look, "marker": ""})
+    ax.set(xlabel="index of the singular value", ylabel="singular value / largest", yscale="log")
+    ax.set_ylim(1e-3, 1.2)
+    legend_right(ax)
     return figure
 
 
 def matrix(values: pd.DataFrame, paper: pd.DataFrame, title: str) -> Figure:
-    """Two tables of means side by side, ours and the paper's, each over its own range of colour.
+    """Two tables of means side by side, ours and the paper's.
 
-    What we have no runs of stays white.
+    The colour is the difference from the table's own mean. What we have no runs of stays white.
     """
     style()
-    values = values.reindex(index=paper.index, columns=paper.columns)
-    figure, axes = plt.subplots(1, 2, figsize=(8.4, 0.5 * len(paper) + 1.6))
-    for ax, table, name in zip(axes, (values, paper), (title, "the paper"), strict=True):
-        sns.heatmap(table, annot=True, fmt=".1f", cmap="cividis", linewidths=0.5, ax=ax,
-                    cbar_kws={"label": "Spearman × 100"})  # fmt: skip
-        ax.set(title=name, ylabel=values.index.name if ax is axes[0] else "")
+    tables = {title: values.reindex_like(paper), "the paper": paper}
+    centred = [table - np.nanmean(table.to_numpy(float)) for table in tables.values()]
+    limit = max(np.nanmax(np.abs(table.to_numpy(float)), initial=1) for table in centred)
+    figure, axes = plt.subplots(1, 2, figsize=(8.4, 0.5 * len(paper) + 1.6), sharey=True)
+    shared = {"annot_kws": {"size": 9}, "fmt": ".1f", "linewidths": 0.5, "cmap": "cividis"}
+    shared |= {"vmin": -limit, "vmax": limit, "cbar_kws": {"label": "points from the mean"}}
+    for ax, name, colors in zip(axes, tables, centred, strict=True):
+        sns.heatmap(colors, annot=tables[name], ax=ax, cbar=ax is axes[1], **shared)
+        ax.set(title=name, ylabel=paper.index.name if ax is axes[0] else "")
     return figure
 
 
-COLORS = {"supported": "#009E73", "not supported": "#D55E00", "inconclusive": "#7F7F7F"}
+def effects(
+    table: pd.DataFrame, xlabel: str, limit: float | None = None, seeds: pd.DataFrame | None = None
+) -> Figure:
+    """A row an effect with its interval: columns point, difference, low, high.
 
-
-def effects(table: pd.DataFrame, xlabel: str, limit: float | None = None,
-            seeds: pd.DataFrame | None = None) -> Figure:  # fmt: skip
-    """Effects with intervals, a row each: columns point, difference, low, high; where they are
-    there, verdict gives the colour, and paper the paper's own effect. Symmetric log beyond `limit`.
-    `seeds`: point and difference of every seed, below the row's line.
+    Optional columns: verdict gives colour and mark, paper is the paper's own effect (a diamond),
+    threshold is the edge of the claim's rule (a bar). limit: the axis is symmetric-logarithmic
+    beyond it. seeds: point and difference of every seed, drawn below the row's line.
     """
-    style()
-    height = 0.26 if seeds is None else 0.36
-    figure, ax = plt.subplots(figsize=(7.2, height * len(table) + 1.3))
-    rows = np.arange(len(table))[::-1]
-    colors = [COLORS.get(v, OURS) for v in table.get("verdict", [""] * len(table))]
+    figure, ax = rows_figure(table["point"].tolist(), xlabel)
+    rows = np.arange(len(table))
     ax.axvline(0, color="black", lw=0.8)
-    ax.hlines(rows, table["low"], table["high"], colors=colors, lw=2)
-    ax.scatter(table["difference"], rows, c=colors, s=26, zorder=3)
+    for word, part in table.assign(row=rows).groupby(table.get("verdict", "none"), sort=False):
+        mark, color = VERDICTS.get(word, ("o", OURS))
+        ax.hlines(part["row"], part["low"], part["high"], colors=color, lw=2)
+        ax.plot(part["difference"], part["row"], mark, color=color, ms=6, zorder=3)
     if seeds is not None:
         row_of = dict(zip(table["point"], rows, strict=True))
-        ax.scatter(seeds["difference"], seeds["point"].map(row_of) - 0.3, s=12, color=OURS,
-                   alpha=0.45, lw=0)  # fmt: skip
-    if "paper" in table:
-        ax.scatter(table["paper"], rows, marker="D", s=22, facecolors="none", edgecolors="black",
-                   clip_on=False)  # fmt: skip
-    ax.set_yticks(rows, table["point"])
-    ax.set(xlabel=xlabel, ylim=(-0.8, len(table) - 0.2))
+        below = seeds["point"].map(row_of) + 0.3
+        ax.plot(seeds["difference"], below, "o", ms=3.5, color=OURS, alpha=0.45, mew=0)
+    for column, mark, size in (("paper", "D", 5), ("threshold", "|", 12)):
+        if column in table:
+            ax.plot(table[column], rows, mark, ms=size, mfc="none", color="black", clip_on=False)
     if limit:
         ax.set_xscale("symlog", linthresh=limit)
         ax.xaxis.set_major_formatter("{x:g}")
@@ -227,21 +231,20 @@ def effects(table: pd.DataFrame, xlabel: str, limit: float | None = None,
 
 
 def verdict_legend(figure: Figure) -> None:
-    """What the colours and the hollow mark of `effects` say."""
-    marks = [plt.Line2D([], [], color=c, marker="o", lw=2, label=v) for v, c in COLORS.items()]
-    hollow = plt.Line2D([], [], color="black", marker="D", mfc="none", lw=0, label="the paper")
-    figure.legend(handles=[*marks, hollow], loc="outside upper center", ncols=4, frameon=False)
+    """What the marks of `effects` say."""
+    others = {"the paper's effect": ("D", "black"), "threshold": ("|", "black")}
+    mark_legend(figure, VERDICTS | others)
 
 
 def against(runs: pd.DataFrame, x: str, y: str, xlabel: str, ylabel: str) -> Figure:
     """Every run over a number on a log axis; the mean of each value of x as a line."""
     style()
-    figure, ax = plt.subplots(figsize=(7.2, 3.8))
-    shapes = {"hue": "batch_size", "style": "queue_size", "palette": "colorblind"}
-    sns.scatterplot(runs, x=x, y=y, s=45, alpha=0.8, ax=ax, **shapes)
+    figure, ax = plt.subplots(figsize=(WIDTH, 3.8))
+    shapes = {"hue": "batch_size", "style": "queue_size", "palette": "viridis", "alpha": 0.8}
+    sns.scatterplot(runs, x=x, y=y, s=45, ax=ax, **shapes)
     means = runs.groupby(x)[y].mean()
-    ax.plot(means.index, means, color="black", lw=1, zorder=1, label="mean")
+    ax.plot(means.index, means, "k-", lw=1, zorder=1, label="mean")
     ax.set(xlabel=xlabel, ylabel=ylabel, xscale="log")
     ax.xaxis.set_major_formatter("{x:g}")
-    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+    legend_right(ax)
     return figure

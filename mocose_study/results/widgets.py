@@ -3,11 +3,14 @@
 import os
 
 import ipywidgets
+import matplotlib.pyplot as plt
+from IPython.display import display
 
-from mocose_study.results import plots, show
 from mocose_study.config import vary
-from mocose_lib.queue import ages_over_time
 from mocose_study.config.profiles import configure
+
+from . import plots, show
+from .explain import ages_over_time
 
 DECAYS = (0.0, 0.5, 0.8, 0.85, 0.9, 0.95, 0.99)
 QUEUES = (128, 256, 512, 1024, 4096)
@@ -15,13 +18,20 @@ BATCHES = (32, 64, 128, 256)
 
 
 def queue_point(profile: str, decay: float, queue: int, batch: int) -> None:
-    """Prints the traceable distance and what the runs at this point scored; draws the ages of the
-    queue's entries in the first steps. A quarter of the queue is filled at the start."""
-    config = vary(configure(profile), ema_decay=decay, queue_size=queue, queue_init=queue // 4,
-                  batch_size=batch)  # fmt: skip
+    """Prints the traceable distance and what the runs at this point scored, and draws how old the
+    queue's entries are in the first steps. A quarter of the queue is filled at the start.
+
+    The figure is displayed and closed here. One that is left to the notebook's own machinery comes
+    too late for the output of a control, which then stays blank.
+    """
+    sizes = {"queue_size": queue, "queue_init": queue // 4, "batch_size": batch}
+    config = vary(configure(profile), ema_decay=decay, **sizes)
     distance = f"maximum traceable distance {config.traceable_distance:.2f} steps"
     print(f"{distance}; {show.stored(config, profile)}")
-    plots.queue_ages(ages_over_time(config, steps=24), f"K = {queue}, batch {batch}")
+    with plt.ioff():
+        figure = plots.queue_ages(ages_over_time(config, steps=24), f"K = {queue}, batch {batch}")
+        display(figure)
+    plt.close(figure)
 
 
 def move_queue(profile: str) -> None:
@@ -35,8 +45,9 @@ def move_queue(profile: str) -> None:
         queue_point(profile, default.ema_decay, default.queue_size, default.batch_size)
         return
     ipywidgets.interact(
-        queue_point, profile=ipywidgets.fixed(profile),
+        queue_point,
+        profile=ipywidgets.fixed(profile),
         decay=ipywidgets.Dropdown(options=DECAYS, value=default.ema_decay),
         queue=ipywidgets.Dropdown(options=QUEUES, value=default.queue_size),
         batch=ipywidgets.Dropdown(options=BATCHES, value=default.batch_size),
-    )  # fmt: skip
+    )
