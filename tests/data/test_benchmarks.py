@@ -1,0 +1,126 @@
+"""Scored pairs and labelled tables: read as they are written, refused with file and line."""
+
+import farm
+import pytest
+
+from mocose_study.config import InputError
+from mocose_study.data import benchmarks
+
+HEADER = "score\tsentence1\tsentence2\n"
+
+
+@pytest.fixture
+def folder(study, monkeypatch):
+    place = farm.make(study / "pack")
+    monkeypatch.setenv("MOCOSE_DATA", str(place))
+    return place
+
+
+def own(study, text, name="mine.tsv"):
+    (study / name).write_bytes(text.encode() if isinstance(text, str) else text)
+    return study / name
+
+
+def test_the_open_pairs_are_three_tasks_and_one_that_chooses(study):
+    sizes = {name: len(table) for name, table in benchmarks.test_tables("open").items()}
+    assert sizes == {"images2015 test": 750, "snli2017 test": 250, "postediting2016 test": 244}
+    ((name, dev),) = benchmarks.dev_tables("open").items()
+    assert name == "images2014 dev" and len(dev) == 750
+    assert all(len(table) == 60 for table in benchmarks.test_tables("sample").values())
+
+
+def test_the_seven_tasks_are_read_from_the_data_folder(folder):
+    assert list(benchmarks.test_tables("real")) == [
+        f"{task} test" for task in ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")
+    ]
+    assert list(benchmarks.dev_tables("real")) == ["STS-B dev"]
+    (folder / "sts" / "STS13.tsv").unlink()
+    with pytest.raises(InputError, match=r"STS13.tsv is missing"):
+        benchmarks.test_tables("real")
+
+
+def test_the_sizes_of_the_real_tasks(real_data, monkeypatch):
+    monkeypatch.setenv("MOCOSE_DATA", str(real_data))
+    sizes = [len(table) for table in benchmarks.test_tables("real").values()]
+    assert sizes == [3108, 1500, 3750, 3000, 1186, 1379, 4927]
+    assert len(benchmarks.dev_tables("real")["STS-B dev"]) == 1500
+
+
+def test_files_of_ones_own_test_and_one_named_chooses(study):
+    a, b = own(study, farm.table(), "a.tsv"), own(study, farm.table(farm.PAIRS[:2]), "b.tsv")
+    tables = benchmarks.test_tables(f"{a},{b}")
+    assert {name: len(table) for name, table in tables.items()} == {"a test": 3, "b test": 2}
+    assert list(benchmarks.dev_tables(f"{a},{b}")) == ["images2014 dev"]
+    assert list(benchmarks.dev_tables(str(a), str(b))) == ["b dev"]
+    a.write_text(farm.table(farm.PAIRS[1:]))  # changed in place: read again
+    assert benchmarks.test_tables(f"{a},{b}")["a test"]["score"].tolist() == [0.5, 3.0]
+
+
+@pytest.mark.parametrize("benchmark", ["nowhere", "a.tsv,nowhere.tsv"])
+def test_a_benchmark_that_is_not_there_is_one_sentence(study, benchmark, monkeypatch):
+    monkeypatch.chdir(study)
+    own(study, farm.table(), "a.tsv")
+    with pytest.raises(InputError, match="choose one of open, sample, real, or a file"):
+        benchmarks.test_tables(benchmark)
+
+
+def test_two_files_of_one_name_are_refused(study):
+    (study / "other").mkdir()
+    a, b = own(study, farm.table()), own(study, farm.table(), "other/mine.tsv")
+    with pytest.raises(InputError, match="two files"):
+        benchmarks.test_tables(f"{a},{b}")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("", "no tab-separated text with a header"),
+        (HEADER, "has 0 pairs"),
+        (HEADER + "1\tOne.\tTwo.\n", "has 1 pairs, and scores that are all equal"),
+        (HEADER + "1\tOne.\tTwo.\n1\tThree.\tFour.\n", "scores that are all equal"),
+        ("score\tsentence1\n3\tA hen.\n", "has no column 'sentence2'; it needs score, sentence1"),
+        ("score\tsentence1\tSentence2\n3\tA hen.\tRain.\n", "has no column 'sentence2'"),
+        (HEADER + "1\tOne.\tTwo.\ngood\tThree.\tFour.\n", "score that is no number in line 3"),
+        (HEADER + "1\tOne.\tTwo.\nnan\tThree.\tFour.\n", "score that is no number in line 3"),
+        (HEADER + "1\tOne.\tTwo.\n2\t\tFour.\n", "empty sentence in line 3"),
+        (HEADER + "1\tOne.\tTwo.\n2\tThree.\n", "has 2 cells in line 3, but its header has 3"),
+        (HEADER + "1\tOne.\tTwo.\tx\n", "has 4 cells in line 2, but its header has 3"),
+        (HEADER + "1\tOne.\tTwo.\n2\tThree.\tFo", "cut off in line 3"),
+        (b"score\tsentence1\tsentence2\n\xff\xfe\t\t\n", "no UTF-8 text"),
+        (b"\0\n" * 9, "no tab-separated text"),
+    ],
+)
+def test_a_useless_file_of_pairs_is_one_sentence_with_file_and_line(study, content, told):
+    with pytest.raises(InputError, match=told) as caught:
+        benchmarks.read_pairs(own(study, content))
+    assert "mine.tsv" in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_quote_and_the_word_null_are_ordinary_text(study):
+    frame = benchmarks.read_pairs(own(study, HEADER + '2\tnull\t"A hen\n3\tNA\tA cock"\n'))
+    assert frame["sentence1"].tolist() == ["null", "NA"]
+    assert frame["sentence2"].tolist() == ['"A hen', 'A cock"']
+    assert frame["score"].tolist() == [2.0, 3.0]
+
+
+def test_without_data_and_hub_the_real_tasks_are_one_sentence(study):
+    with pytest.raises(InputError, match="give a local folder with --data"):
+        benchmarks.test_tables("real")
+    with pytest.raises(InputError, match="needs a data folder"):
+        benchmarks.transfer_task("MR")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("split\tlabel\n", "has columns"),
+        ("split\tlabel\tsentence\nall\t\tA hen.\n", "an empty cell"),
+        ("split\tlabel\tsentence\ntrain\t1\tA hen.\n", "has the splits"),
+        ("split\tlabel\tsentence\nall\t1\tA hen.\nall\t1\tA cock.\n", "fewer than two labels"),
+    ],
+)
+def test_a_useless_transfer_task_is_one_sentence(folder, content, told):
+    (folder / "transfer").mkdir()
+    (folder / "transfer" / "MR.tsv").write_text(content)
+    with pytest.raises(InputError, match=told):
+        benchmarks.transfer_task("MR")

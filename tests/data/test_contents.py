@@ -1,0 +1,113 @@
+"""Whatever decides a run's numbers is part of its name, by content."""
+
+import shutil
+
+import farm
+import pytest
+import torch
+from transformers import AutoModel
+
+from mocose_study.config import Config, InputError, configure
+from mocose_study.data import contents, encoders
+from mocose_study.data.sources import revision_on_hub
+
+
+@pytest.fixture
+def own(study, tiny):
+    """A Config of which every input is a file of one's own."""
+    encoder = shutil.copytree(tiny, study / "encoder")
+    (study / "text.txt").write_text("One duck swam.\nTwo ducks sang.\n")
+    for name in ("pairs", "dev"):
+        (study / f"{name}.tsv").write_text(farm.table())
+    return Config(
+        encoder=str(encoder), corpus=str(study / "text.txt"), corpus_size=2, batch_size=2,
+        benchmark=str(study / "pairs.tsv"), dev=str(study / "dev.tsv"),
+    )  # fmt: skip
+
+
+def swap(text):
+    """Changes a file in place, and keeps its size."""
+    return lambda path: path.write_text(path.read_text().replace(*text))
+
+
+def other_weights(path):
+    model = AutoModel.from_pretrained(path.parent)
+    torch.nn.init.normal_(next(model.parameters()))
+    path.unlink()
+    model.save_pretrained(path.parent)
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "field"),
+    [
+        ("text.txt", swap(("swam", "sank")), "corpus"),
+        ("pairs.tsv", swap(("4.5", "3.5")), "benchmark"),
+        ("dev.tsv", swap(("4.5", "3.5")), "dev"),
+        ("encoder/tokenizer.json", swap(('"[MASK]"', '"[MUSK]"')), "encoder"),
+        (
+            "encoder/config.json",
+            swap(('"num_hidden_layers": 2', '"num_hidden_layers": 1')),
+            "encoder",
+        ),
+        ("encoder/model.safetensors", other_weights, "encoder"),
+    ],
+)
+def test_a_file_changed_in_place_is_another_input(study, own, file, change, field):
+    before = contents.digests(own)
+    change(study / file)
+    after = contents.digests(own)
+    assert {name for name in before if before[name] != after[name]} == {field}
+
+
+def test_weights_in_pytorch_bin_count_too(study, own):
+    weights = study / "encoder" / "pytorch_model.bin"
+    (study / "encoder" / "model.safetensors").unlink()
+    found = []
+    for seed in range(2):
+        torch.save({"x": torch.full((3,), seed)}, weights)
+        found.append(contents.digests(own)["encoder"])
+    assert found[0] != found[1]
+
+
+def test_how_an_encoder_was_made_is_no_content(study, own):
+    before = contents.digests(own)
+    (study / "encoder" / "pretraining.json").write_text("{}")
+    (study / "encoder" / "README.md").write_text("Good.")
+    assert contents.digests(own) == before
+
+
+def test_another_data_folder_has_other_contents(study, monkeypatch):
+    config, found = Config(benchmark="real", method="untrained"), []
+    for name, text in (("a", "4.5"), ("b", "3.5")):
+        farm.make(study / name)
+        (study / name / "sts" / "STS14.tsv").write_text(farm.table().replace("4.5", text))
+        monkeypatch.setenv("MOCOSE_DATA", str(study / name))
+        found.append(contents.digests(config)["benchmark"])
+    assert found[0] != found[1]
+
+
+def test_without_the_data_the_record_says_what_the_studys_runs_have_read(real_data, monkeypatch):
+    config = configure("tiny", transfer=True)
+    monkeypatch.delenv("MOCOSE_DATA", raising=False)
+    recorded = contents.digests(config)
+    monkeypatch.setenv("MOCOSE_DATA", str(real_data))
+    assert contents.digests(config) == recorded
+
+
+def test_an_encoder_of_the_hub_is_named_by_its_revision(monkeypatch):
+    for name in ("bert-base-uncased", "bert-large-uncased", "roberta-base"):
+        source, revision = encoders.source(name)
+        assert source == name and len(revision) == 40 and encoders.digest(name) == revision
+    monkeypatch.setattr(encoders, "revision_on_hub", {"some/encoder": "f00"}.get)
+    assert encoders.digest("some/encoder") == "f00" and encoders.digest("other/one") == "other/one"
+    with pytest.raises(InputError, match="neither a folder under data/encoders"):
+        encoders.source("other/one")
+
+
+def test_the_revision_is_that_of_the_copy_on_this_machine(tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    refs = tmp_path / "datasets--farm--text" / "refs"
+    refs.mkdir(parents=True)
+    (refs / "main").write_text("f00\n")
+    assert revision_on_hub("farm/text", "dataset") == "f00"
+    assert revision_on_hub("farm/nothing", "dataset") is None
