@@ -41,52 +41,18 @@ def runs(study):
     return show.finished(GRID, "tiny", range(3))
 
 
-def test_ours_stands_beside_the_paper_centred_on_the_points_that_both_have(runs):
-    table = show.beside_paper(GRID, runs).set_index("point")
-    assert table.loc["0.5", ["mean", "n", "paper"]].tolist() == [61.0, 3, 75.76]
-    assert table["ours, centred"].tolist() == [-1.5, 1.5, -12.5]
-    assert table["paper, centred"].tolist()[:2] == pytest.approx([-0.365, 0.365], abs=0.006)
-    assert np.isnan(table.loc["0.7", "paper"])
 
 
-def test_the_interval_is_that_of_students_t(runs):
-    row = results.summary(runs, ["label"]).iloc[0]
-    assert row["high"] - row["mean"] == pytest.approx(4.302653 / 3**0.5)  # t(0.975, 2 d.f.), sd 1
 
 
-def test_markdown_has_a_row_a_point(runs):
-    lines = show.scores_markdown(GRID, "tiny").splitlines()
-    assert lines[0] == "| system | STS12 | avg | 95 % interval | n |"
-    assert lines[2] == "| 0.5 | 51.0 | **61.0** | 58.5 – 63.5 | 3 |"
-    assert len(lines) == 5
 
 
-def test_curves_carry_label_and_seed(runs):
-    curves = show.training_curves(GRID, "tiny", range(3))
-    assert len(curves) == 9 and set(curves["label"]) == {"0.5", "0.85", "0.7"}
-    assert curves.groupby("label")["score"].mean()["0.85"] == 64.0
 
 
-def test_a_search_has_a_seed_of_its_own_and_shows_the_best_first(runs):
-    assert list(show.searched(runs, "sts_avg").index) == ["0.85", "0.5", "0.7"]
-    search = replace(GRID, own_seeds=(100,))
-    assert {config.seed for config in search.configs("tiny")} == {100}
-    assert {config.seed for config in search.configs("tiny", [1])} == {1}
 
 
-def test_differences_are_paired_by_seed(runs):
-    table = show.differences(runs, "0.5").set_index("point")
-    assert table.loc["0.85", ["difference", "low", "high", "n"]].tolist() == [3.0, 3.0, 3.0, 3]
-    low = -11 - 4.302653 / 3**0.5  # t(0.975, 2 d.f.), differences -10, -11, -12
-    assert table.loc["0.7", "low"] == pytest.approx(low)
 
 
-def test_settings_are_shown_as_one_writes_them():
-    points = (Point("a", {"fgsm_epsilon": 5e-9, "steps": 100}), Point("b", {"lr": 0.001}))
-    table = Grid(question="?", points=points).table("tiny")
-    assert table[["fgsm_epsilon", "steps", "lr"]].to_numpy().tolist() == [
-        ["5e-09", 100, "0.0003"], ["0", 200, "0.001"]
-    ]  # fmt: skip
 
 
 def test_doubt_has_the_errors_of_seeds_and_of_test_pairs(runs):
@@ -102,65 +68,22 @@ def test_doubt_has_the_errors_of_seeds_and_of_test_pairs(runs):
     assert table.iloc[1].tolist() == pytest.approx([-11.0, 3**-0.5, 1.0])
 
 
-def test_a_difference_may_be_to_another_point_for_each_and_needs_both(runs):
-    against = {"0.85": "0.7", "0.7": "0.5", "0.5": "without runs"}
-    assert show.differences(runs, against)["difference"].tolist() == [14.0, -11.0]
-    found = show.by_seed(runs[(runs["label"] != "0.7") | (runs["seed"] > 0)], against)
-    assert found[["point", "seed", "difference"]].to_numpy().tolist() == [
-        ["0.85", 1, 14.0], ["0.85", 2, 15.0], ["0.7", 1, -11.0], ["0.7", 2, -12.0]
-    ]  # fmt: skip
 
 
-def test_labels_stand_in_the_grids_order_and_only_with_runs(runs):
-    assert show.labels_of(GRID, runs[runs["label"] != "0.85"].iloc[::-1]) == ["0.5", "0.7"]
 
 
-def test_stored_results_are_those_of_the_same_config_at_any_seed(runs):
-    config = GRID.configs("tiny", [0])[0]
-    assert show.stored(config, "tiny") == "3 runs at profile tiny, Spearman × 100: 61.00 on average"
-    assert show.stored(vary(config, queue_size=256), "tiny") == "no runs at profile tiny"
 
 
-def test_a_two_way_grid_becomes_a_table_like_the_papers():
-    grid = GRIDS["queue"]
-    paper = show.pivoted_paper(grid)
-    assert paper.loc[512, "quarter"] == 77.30 and paper.index.to_list() == [128, 256, 512, 1024, 4096]
-    assert paper.columns.to_list() == ["none", "quarter", "half", "all"]
-    runs = pd.DataFrame({"label": ["512, quarter", "512, quarter", "4096, quarter"],
-                         "sts_avg": [60.0, 62.0, 50.0]})  # fmt: skip
-    assert show.pivoted(grid, runs)["quarter"].to_dict() == {512: 61.0, 4096: 50.0}
 
 
-def test_rankings_pair_the_benchmarks_of_a_system():
-    scores = {"a": (1, 5), "b, c": (2, 7), "d": (3, 6)}  # one of three pairs changes places
-    rows = [(f"{name}, {benchmark}", score) for name, both in scores.items()
-            for benchmark, score in zip(("real", "generated"), both, strict=True)]  # fmt: skip
-    runs = pd.DataFrame([*rows, ("e, real", 9)], columns=["label", "sts_avg"])
-    table, tau = show.rankings(runs)
-    assert list(table.index) == ["d", "b, c", "a"] and list(table["generated"]) == [6, 7, 5]
-    assert tau == pytest.approx(1 / 3)
 
 
-def test_spectra_are_gathered_by_label(runs):
-    assert show.spectra(GRID, "tiny", range(3))["0.5"] == [[1.0, 0.5]] * 3
 
 
-def test_without_runs_one_sentence_says_how_to_make_them(study):
-    with pytest.raises(InputError, match="make study PROFILE=tiny"):
-        show.finished(GRID, "tiny")
 
 
-def test_a_missing_run_is_counted(runs):
-    with pytest.raises(InputError, match="1 of 10 runs of profile 'tiny' are missing"):
-        results.load_runs("tiny", [*GRID.configs("tiny", range(3)), GRID.configs("tiny", [9])[0]])
 
 
-@pytest.mark.parametrize("damage", ["{", "[]", '{"config": {}}'])
-def test_a_damaged_run_file_is_named(runs, damage):
-    path = run_file(GRID.configs("tiny", [0])[0], "tiny")
-    path.write_text(damage)
-    with pytest.raises(InputError, match=f"run file {path.name} is damaged"):
-        results.load_runs("tiny")
 
 
 def test_the_figure_has_every_seed_the_mean_and_the_papers_points(runs, study):

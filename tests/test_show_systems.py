@@ -49,34 +49,10 @@ def runs(study):
     plt.close("all")
 
 
-def test_systems_stand_in_the_order_of_the_grid_with_every_task(runs):
-    paper = show.paper_values(GRID)
-    table = show.by_task(GRID, runs, paper).set_index("system")
-    assert table.index.tolist() == ["late", "SimCSE", "MoCoSE"]
-    assert table.columns.tolist() == ["STS12", "STS13", "avg", "low", "high", "n", "paper"]
-    assert table.loc["SimCSE", ["STS12", "STS13", "n", "paper"]].tolist() == [50, 52, 3, 76.25]
-    assert np.isnan(table.loc["late", "paper"])
-    theirs = show.paper_by_task([GRID])
-    assert theirs.index.tolist() == ["SimCSE", "MoCoSE"] and theirs.loc["MoCoSE", "avg"] == 77.27
-    assert show.beside_paper(GRID, runs)["point"].tolist() == table.index.tolist()
 
 
-def test_a_part_without_runs_is_said_and_shown_empty(runs, capsys):
-    overview = show.overview({"a": GRID, "b": EMPTY}, "tiny", range(3))
-    assert overview["runs"].tolist() == [9, 0] and overview["of"].tolist() == [9, 3]
-    for profile, sentence in (("tiny", "mode = 'run' makes them"), ("quick", "start at tiny")):
-        found = show.runs_of(EMPTY, profile)
-        assert found.empty and sentence in capsys.readouterr().out
-        assert show.beside_paper(EMPTY, found).empty
-    assert len(show.runs_of(GRID, "tiny", range(3))) == 9
-    assert capsys.readouterr().out == "9 runs of profile tiny, 3 seeds\n"
-    with pytest.raises(InputError, match="profile 'mini' has no runs"):
-        show.overview({"a": GRID, "b": EMPTY}, "mini")
 
 
-def test_a_method_is_told_in_the_words_of_its_file():
-    table = show.notes({"whitening": whitening})
-    assert table.loc["whitening", "says"].startswith("BERT-whitening (Su et al. 2021, Algorithm 1)")
 
 
 def test_the_figure_of_systems_has_every_seed_and_the_papers_numbers(runs):

@@ -1,28 +1,33 @@
 """What notebooks show: the library's own source, and tables beside the paper's numbers."""
 
 import inspect
+from collections.abc import Sequence
 
 import pandas as pd
 from IPython.display import Markdown
 from scipy.stats import kendalltau
 
-from mocose_study.claims.verdicts import verdicts
-from mocose_study.config import Config, InputError, vary
+from mocose_study.config import PROFILES, Config, InputError, choose, vary
+from mocose_study.runs.files import read_run, run_file
 from mocose_study.sections.grid import Grid, paper_table
-from mocose_study.results.tables import (
-    existing,
-    history,
-    load_runs,
-    markdown_table,
-    read_run,
-    summary,
-    table_of,
-)
-from mocose_study.runs.run import is_done, run_file, run_id
-from mocose_study.claims.stats import interval
 
-METRIC = "sts_avg"
+from .tables import LAST, METRIC, markdown, records, summary, table_of
+
+MODES = {"load": "shows finished runs", "run": "makes those that are missing"}
+STALENESS = ("equation 4", "empirical", "retained of the oldest")
 pd.set_option("display.max_colwidth", None)  # claims and reasons are sentences
+
+
+def check_parameters(profile: str, mode: str, seeds: Sequence[int] | None) -> None:
+    """Raises InputError for a value that the cell `parameters` of a notebook cannot have."""
+    choose(PROFILES, profile, "profile")
+    choose(MODES, mode, "mode")
+    listed = isinstance(seeds, list | tuple | range) and len(seeds) > 0
+    if seeds is not None and not (listed and all(type(s) is int and s >= 0 for s in seeds)):
+        raise InputError(
+            f"seeds = {seeds!r} is not possible; give None for all seeds of the profile, or a list "
+            "such as [0, 1]."
+        )
 
 
 def source(*objects) -> Markdown:
@@ -30,35 +35,19 @@ def source(*objects) -> Markdown:
     return Markdown("\n".join(f"```python\n{inspect.getsource(o)}```" for o in objects))
 
 
-def finished(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
-    """The runs of a grid that exist, labelled. Raises InputError when there are none."""
-    runs = table_of(grid, profile, seeds)
-    if runs.empty:
-        raise _without_runs(profile)
-    return runs
+def notes(modules: dict) -> pd.DataFrame:
+    """The docstring of each system's file: which equation it has, and what differs."""
+    texts = {name: " ".join(inspect.getdoc(module).split()) for name, module in modules.items()}
+    return pd.DataFrame({"says": texts}).rename_axis("system")
 
 
-def _without_runs(profile: str) -> InputError:
-    return InputError(
-        f"profile {profile!r} has no runs of this section yet; make them with mode = 'run', "
-        f"or with `make study PROFILE={profile}`."
-    )
-
-
-def overview(grids: dict[str, Grid], profile: str, seeds=None) -> pd.DataFrame:
-    """A row a grid: its question, and how many of its runs are there.
-
-    Raises InputError when not one of any grid is.
-    """
-    rows = [{"grid": name, "question": grid.question, "runs": len(existing(grid, profile, seeds)),
-             "of": len(grid.configs(profile, seeds))} for name, grid in grids.items()]  # fmt: skip
-    if not any(row["runs"] for row in rows):
-        raise _without_runs(profile)
-    return pd.DataFrame(rows).set_index("grid")
+def blank(table: pd.DataFrame) -> pd.DataFrame:
+    """The table for people: an empty cell where there is no number."""
+    return table.astype(object).where(table.notna(), "")
 
 
 def runs_of(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
-    """`finished`, for one of several grids: says how many runs there are, and if there are none."""
+    """The runs of a grid that exist (`tables.table_of`); prints how many there are."""
     runs = table_of(grid, profile, seeds)
     if len(runs):
         print(f"{len(runs)} runs of profile {profile}, {runs['seed'].nunique()} seeds")
@@ -75,87 +64,79 @@ def labels_of(grid: Grid, runs: pd.DataFrame) -> list[str]:
     return [point.label for point in grid.points if point.label in there]
 
 
-def differences(
-    runs: pd.DataFrame, against: str | dict[str, str], metric: str = METRIC
-) -> pd.DataFrame:
-    """A row a point: its mean difference to the point `against`, or to the one that a dict names
-    for it, paired by seed, with 95 % interval and n."""
-    found = by_seed(runs, against, metric).groupby("point", sort=False)["difference"].agg(interval)
-    rows = [(label, i.mean, i.low, i.high, i.n) for label, i in found.items()]
-    return pd.DataFrame(rows, columns=["point", "difference", "low", "high", "n"])
+def by_seed(runs: pd.DataFrame, against: str | dict[str, str], metric: str = METRIC):
+    """Differences of points, one row per point and seed: columns seed, point, difference.
 
-
-def by_seed(
-    runs: pd.DataFrame, against: str | dict[str, str], metric: str = METRIC
-) -> pd.DataFrame:
-    """What `differences` sums up: a row a point and a seed that both points have."""
+    `against` is the label that all are compared with, or a dict that names one for each. Only the
+    seeds that both points have count.
+    """
     scores = runs.pivot(index="seed", columns="label", values=metric)
     if isinstance(against, str):
         against = {label: against for label in runs["label"].unique() if label != against}
-    gaps = {label: scores[label] - scores[other]
-            for label, other in against.items() if {label, other} <= set(scores)}  # fmt: skip
-    table = pd.DataFrame(gaps, index=scores.index).reset_index()
-    return table.melt("seed", var_name="point", value_name="difference").dropna()
+    there = {a: b for a, b in against.items() if {a, b} <= set(scores)}
+    table = pd.DataFrame({a: scores[a] - scores[b] for a, b in there.items()}, index=scores.index)
+    return table.reset_index().melt("seed", var_name="point", value_name="difference").dropna()
+
+
+def differences(runs: pd.DataFrame, against: str | dict[str, str], metric: str = METRIC):
+    """The mean of `by_seed` for each point, with its 95 % interval and n."""
+    found = summary(by_seed(runs, against, metric), ["point"], "difference")
+    return found.rename(columns={"mean": "difference"})
 
 
 def stored(config: Config, profile: str) -> str:
-    """What the runs that differ from `config` in nothing but the seed have scored, in words."""
-    seeds = [vary(config, seed=seed) for seed in range(10)]
-    there = [c for c in seeds if is_done(c, profile)]
-    if not there:
+    """The mean score of the runs that differ from `config` in nothing but the seed, in words."""
+    files = [run_file(vary(config, seed=seed), profile) for seed in range(10)]
+    scores = [read_run(file)["metrics"][METRIC] for file in files if file.exists()]
+    if not scores:
         return f"no runs at profile {profile}"
-    scores = load_runs(profile, there)[METRIC]
-    return f"{len(there)} runs at profile {profile}, Spearman × 100: {scores.mean():.2f} on average"
+    mean = sum(scores) / len(scores)
+    return f"{len(scores)} runs at profile {profile}, Spearman × 100: {mean:.2f} on average"
 
 
-def pivoted(grid: Grid, runs: pd.DataFrame, metric: str = METRIC) -> pd.DataFrame:
-    """Means of a two-way grid, whose labels are "row, column", as a table."""
-    return _two_way(runs.groupby("label", sort=False)[metric].mean().to_dict(), grid)
-
-
-def pivoted_paper(grid: Grid) -> pd.DataFrame:
-    """The paper's table in the same form."""
-    return _two_way(paper_values(grid), grid)
-
-
-def _two_way(values: dict[str, float], grid: Grid) -> pd.DataFrame:
-    """Rows by size, columns in the order of the paper's table."""
+def two_way(grid: Grid, values: dict[str, float]) -> pd.DataFrame:
+    """Values by label, where labels are "row, column", in the form of the paper's table."""
     row, column = (name.replace("_", " ") for name in grid.paper_by)
-    cells = [(*label.split(", "), value) for label, value in values.items()]
+    cells = [(*label.split(", "), value) for label, value in values.items() if ", " in label]
     table = pd.DataFrame(cells, columns=[row, column, "value"]).astype({row: int})
     order = paper_table(grid.paper)[grid.paper_by[1]].unique()
     return table.pivot(index=row, columns=column, values="value").reindex(columns=order)
 
 
-def rankings(runs: pd.DataFrame, metric: str = METRIC) -> tuple[pd.DataFrame, float]:
-    """Means of runs labelled "system, benchmark": a row a system that both have, a column each;
-    and Kendall's tau (b) between the two columns, NaN for fewer than two systems."""
-    means = runs.groupby("label")[metric].mean()
-    names = means.index.str.rpartition(", ")
-    table = pd.DataFrame({"system": names.get_level_values(0), "benchmark": names.get_level_values(2),
-                          "mean": means.to_numpy()})  # fmt: skip
-    table = table.pivot(index="system", columns="benchmark", values="mean").dropna()
-    table = table.sort_values("real", ascending=False)
-    return table, float(kendalltau(table["real"], table["generated"]).statistic)
+def rankings(runs: pd.DataFrame) -> tuple[pd.DataFrame, float]:
+    """Do the open pairs rank systems as the seven tasks do?
+
+    Returns the means of every system on both ("real", "open"), best on the seven tasks first, and
+    Kendall's tau-b between the two columns (NaN for fewer than two systems).
+    """
+    means = runs.groupby("label")[[METRIC, "open_avg"]].mean().dropna()
+    table = means.set_axis(["real", "open"], axis=1).sort_values("real", ascending=False)
+    if len(table) < 2:
+        return table, float("nan")
+    return table, float(kendalltau(table["real"], table["open"]).statistic)
 
 
 def searched(runs: pd.DataFrame, metric: str = "sts_dev") -> pd.DataFrame:
-    """The points of a search, best first: score on the dev split, and the step of the best one."""
+    """The points of a search, best first: score of the dev split, and the step of the best one."""
     found = runs.groupby("label", sort=False)[[metric, "best_step"]].mean()
     return found.sort_values(metric, ascending=False).rename_axis("point").round(2)
 
 
-def staleness(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
-    """Of every run with a queue: label, seed, traceable distance by equation 4, the empirical one
-    and the share retained of the oldest keys (`staleness.summary`)."""
+def staleness(grid: Grid, profile: str, seeds=None, at: int = 1) -> pd.DataFrame:
+    """The age of the queue in each point's runs, mean over seeds.
+
+    It is measured after 25, 50 and 75 % of the training; `at` counts these from 0. Columns: the
+    traceable distance in steps by equation 4 and as measured, and the share that the oldest keys
+    retain (`mocose_lib.evaluation.staleness`).
+    """
     rows = []
-    for config, label in existing(grid, profile, seeds):
-        if found := read_run(run_file(config, profile))["progress"].get("staleness"):
-            rows.append({"label": label, "seed": config.seed, "equation 4": config.traceable_distance,
-                         "empirical": found["empirical_distance"],
-                         "retained of the oldest": found["retained"][-1]})  # fmt: skip
-    columns = ["label", "seed", "equation 4", "empirical", "retained of the oldest"]
-    return pd.DataFrame(rows, columns=columns)
+    for label, record in records(grid, profile, seeds):
+        theory = Config.from_dict(record["config"]).traceable_distance
+        found = record["progress"]["staleness"][at : at + 1]
+        rows += [(label, theory, x["empirical_distance"], x["retained"][-1])
+                 for x in found if x["retained"]]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["point", *STALENESS])
+    return table.groupby("point", sort=False).mean().round(2)
 
 
 def paper_values(grid: Grid, metric: str = "avg") -> dict[str, float]:
@@ -173,79 +154,63 @@ def paper_values(grid: Grid, metric: str = "avg") -> dict[str, float]:
 def beside_paper(
     grid: Grid, runs: pd.DataFrame, metric: str = METRIC, paper_metric: str = "avg"
 ) -> pd.DataFrame:
-    """A row a point: our mean, 95 % interval and n; the paper's number; and each one's distance
-    from the mean of the points that both have, since only differences can be compared."""
-    table = summary(runs, ["label"], metric).set_index("label")
-    table = table.loc[labels_of(grid, runs)].reset_index()
-    table["paper"] = table["label"].map(paper_values(grid, paper_metric)).astype(float)
-    both = table[table["paper"].notna()]
-    table["ours, centred"] = table["mean"] - both["mean"].mean()
-    table["paper, centred"] = table["paper"] - both["paper"].mean()
-    return table.rename(columns={"label": "point"}).round(2)
+    """One row per point: our mean, 95 % interval and n; the score after the last step beside the
+    one of the chosen weights; and the paper's number, where there is one.
 
-
-def verdict_table(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame:
-    """What the runs say to the section's claims: verdict, effect with interval, reason."""
-    found = verdicts(grid.claims, runs)
-    columns = ["id", "text", "verdict", "effect", "low", "high", "n", "level", "p", "reason"]
-    return found[columns].round(3).set_index("id")
-
-
-def training_curves(grid: Grid, profile: str, seeds=None, part: str = "history") -> pd.DataFrame:
-    """`results.history` of every run of the grid that exists, with label and seed."""
-    there = existing(grid, profile, seeds)
-    about = [{"id": run_id(c), "label": label, "seed": c.seed} for c, label in there]
-    about = pd.DataFrame(about, columns=["id", "label", "seed"])
-    return history(profile, [config for config, _ in there], part).merge(about, on="id")
-
-
-def scores_markdown(grid: Grid, profile: str) -> str:
-    """A row a point: the seven tasks, their average with its 95 % interval, and n."""
-    runs = table_of(grid, profile)
-    tasks = [column for column in runs if column.endswith(" test all")]
-    head = ["system", *(t.split()[0] for t in tasks), "avg", "95 % interval", "n"]
-    rows = []
-    for row in summary(runs, ["label"]).itertuples():
-        means = runs.loc[runs["label"] == row.label, tasks].mean()
-        rows.append([row.label, *(f"{m:.1f}" for m in means), f"**{row.mean:.1f}**",
-                     f"{row.low:.1f} – {row.high:.1f}", str(row.n)])  # fmt: skip
-    return markdown_table(head, rows)
+    Only differences can be compared with the paper. So both are also centred: given as distances
+    from the mean of the points that both have.
+    """
+    table = summary(runs, ["label"], metric).set_index("label").loc[labels_of(grid, runs)]
+    if metric == METRIC and LAST in runs:
+        table["last step"] = runs.groupby("label")[LAST].mean()
+    if paper := paper_values(grid, paper_metric):
+        table["paper"] = table.index.map(paper).astype(float)
+        both = table[table["paper"].notna()]
+        table["ours, centred"] = table["mean"] - both["mean"].mean()
+        table["paper, centred"] = table["paper"] - both["paper"].mean()
+    return table.rename_axis("point").reset_index().round(2)
 
 
 def by_task(grid: Grid, runs: pd.DataFrame, paper: dict[str, float]) -> pd.DataFrame:
-    """A row a system: mean of each of the seven tasks, their average with its 95 % interval, n, and
-    the papers' average."""
+    """One row per system: the mean of each test task, their average with its 95 % interval, n,
+    the average after the last step, and the papers' average."""
     tasks = [column for column in runs if column.endswith(" test all")]
     means = runs.groupby("label")[tasks].mean()
     means = means.rename(columns=lambda column: column.removesuffix(" test all"))
-    average = summary(runs, ["label"]).set_index("label").rename(columns={"mean": "avg"})
+    average = beside_paper(grid, runs).set_index("point").rename(columns={"mean": "avg"})
+    average = average[[c for c in ("avg", "low", "high", "n", "last step") if c in average]]
     table = means.join(average).loc[labels_of(grid, runs)]
-    return table.assign(paper=table.index.map(paper)).rename_axis("system").round(2).reset_index()
+    table = table.assign(paper=table.index.map(paper).astype(float))
+    return table.rename_axis("system").round(2).reset_index()
 
 
-def paper_by_task(grids: list[Grid]) -> pd.DataFrame:
-    """The papers' numbers of the same systems: a row each, a column a task."""
-    tasks = list(dict.fromkeys(m for grid in grids for m in paper_table(grid.paper)["metric"]))
-    columns = {t: {k: v for g in grids for k, v in paper_values(g, t).items()} for t in tasks}
-    order = list(dict.fromkeys(point.label for grid in grids for point in grid.points))
-    table = pd.DataFrame(columns)
-    return table.loc[[label for label in order if label in table.index]].rename_axis("system")
+def scores_markdown(grid: Grid, profile: str) -> str:
+    """`by_task` as Markdown, without the paper's numbers."""
+    return markdown(by_task(grid, table_of(grid, profile), {}).drop(columns="paper"))
 
 
-def notes(modules: dict) -> pd.DataFrame:
-    """What the first lines of a method's file say: which equation it has, and what differs."""
-    texts = {name: " ".join(inspect.getdoc(module).split()) for name, module in modules.items()}
-    return pd.DataFrame({"says": texts}).rename_axis("method")
+def training_curves(grid: Grid, profile: str, seeds=None, part: str = "history") -> pd.DataFrame:
+    """The training curves of a grid's runs: label, seed, step, loss, and what was measured.
+
+    `part` "history" has a row for every evaluation, with the score that chooses the weights;
+    "trajectory" has a row for every probe of the geometry.
+    """
+    rows = [
+        {"label": label, "seed": record["config"]["seed"], **row}
+        for label, record in records(grid, profile, seeds)
+        for row in record["progress"].get(part, ())
+    ]
+    return pd.DataFrame(rows, columns=None if rows else ["label", "seed", "step", "loss", "score"])
 
 
 def spectra(grid: Grid, profile: str, seeds=None) -> dict[str, list]:
     """Singular values of every run that exists, by label."""
     found: dict[str, list] = {}
-    for config, label in existing(grid, profile, seeds):
-        found.setdefault(label, []).append(read_run(run_file(config, profile))["spectrum"])
+    for label, record in records(grid, profile, seeds):
+        found.setdefault(label, []).append(record["spectrum"])
     return found
 
 
 def wide(values: dict[str, list]) -> pd.DataFrame:
     """Columns of unequal length side by side, by index."""
-    return pd.DataFrame({label: pd.Series(column) for label, column in values.items()}).reset_index()
+    return pd.DataFrame({name: pd.Series(column) for name, column in values.items()}).reset_index()

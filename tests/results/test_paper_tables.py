@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-PAPER = Path(__file__).parents[1] / "data" / "paper"
+PAPER = Path(__file__).parents[2] / "data" / "paper"
 ABOUT = {"index.csv", "errata.csv", "statements.csv"}
 STS = ["STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R"]
 TRANSFER = ["MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC"]

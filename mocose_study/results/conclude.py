@@ -1,0 +1,118 @@
+"""What a section's runs say, in sentences: the answer at a notebook's top, the conclusion at its end.
+
+Every number is computed from the verdicts and the runs of a grid, and every sentence can be
+written with few runs or none.
+"""
+
+from collections import Counter
+
+import pandas as pd
+from IPython.display import Markdown
+
+from mocose_study.claims.verdicts import SEEDS_NEEDED, WORDS, verdicts
+from mocose_study.config import choose, configure
+from mocose_study.sections.grid import CONTROL, SEEDS, Grid
+
+from .show import blank
+from .tables import LAST, METRIC, summary, table_of
+
+COLUMNS = ["text", "verdict", "effect", "low", "high", "n", "paper", "reason"]
+MEANING = {METRIC: "average of the test tasks", LAST: "average of the test tasks at the last step",
+           "sts_dev": "score of the dev split", "transfer_avg": "mean transfer accuracy"}  # fmt: skip
+
+
+def verdict_table(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame | Markdown:
+    """What the runs say to each claim: verdict, effect with interval, the paper's effect, reason."""
+    found = judged(grid, runs)
+    if isinstance(found, str):
+        return Markdown(found)
+    return blank(found.set_index("id")[COLUMNS].round(2))
+
+
+def judged(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame | str:
+    """The verdicts on a grid's claims, or a sentence that says why there are none."""
+    if not len(runs) or not grid.claims:
+        return "No runs of this section yet." if grid.claims else "This section judges no claims."
+    profile = runs["profile"].iloc[0]
+    if len(choose(SEEDS, profile, "profile")) < SEEDS_NEEDED:
+        return f"Profile {profile} judges no claims: it has fewer than {SEEDS_NEEDED} seeds."
+    return verdicts(grid.claims, runs, grid.control)
+
+
+def answer(grids: list[Grid], profile: str, seeds=None) -> Markdown:
+    """One paragraph per grid: its question, the verdicts counted, and what the runs show."""
+    return Markdown("\n\n".join(paragraph(grid, profile, seeds, brief=True) for grid in grids))
+
+
+def conclusion(grids: list[Grid], profile: str, seeds=None) -> Markdown:
+    """What the papers say, what we see, how sure we are, and why it may differ."""
+    parts = [paragraph(grid, profile, seeds, brief=False) for grid in grids]
+    ours, paper = configure(profile), configure("base")
+    why = (
+        f"*Why it may differ from the paper:* the encoder is {ours.encoder} (there "
+        f"{paper.encoder}), trained for {ours.steps:,} steps of {ours.batch_size} sentences (there "
+        f"{paper.steps:,} of {paper.batch_size}) from the corpus {ours.corpus}."
+    )
+    return Markdown("\n\n".join(["## What a reader should take away", *parts, why]))
+
+
+def paragraph(grid: Grid, profile: str, seeds, brief: bool) -> str:
+    """The sentences on one grid, after its question."""
+    runs = table_of(grid, profile, seeds)
+    if not len(runs):
+        return f"**{grid.question}** No runs of this section at profile {profile} yet."
+    found, (metric, means) = judged(grid, runs), means_of(grid, runs)
+    sentences = [f"**{grid.question}**"]
+    if isinstance(found, str):
+        sentences.append(found)
+    else:
+        sentences += [counted(found)] if brief else [headline(found), counted(found)]
+    if len(means) > 1:
+        sentences += [spread(metric, means)] if brief else [spread(metric, means), sure(means)]
+    return " ".join(sentences)
+
+
+def headline(found: pd.DataFrame) -> str:
+    """The section's first claim, and what the runs say to it."""
+    first = found.iloc[0]
+    answer = f"{first['verdict']} ({first['reason']})"
+    return f"{first['source']} says: “{first['text']}” Here this is {answer}."
+
+
+def counted(found: pd.DataFrame) -> str:
+    """How many claims got which verdict."""
+    counts = Counter(found["verdict"])
+    parts = ", ".join(f"{counts[word]} {word}" for word in WORDS if counts[word])
+    return f"Of the section's {len(found)} claims: {parts}."
+
+
+def means_of(grid: Grid, runs: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+    """The metric that most claims are about, and its `summary` by point, lowest first.
+
+    The positive control, which is there to do harm, is left out.
+    """
+    metrics = Counter(claim.metric for claim in grid.claims if claim.metric in runs)
+    metric = metrics.most_common(1)[0][0] if metrics else METRIC
+    runs = runs[runs["label"].ne(CONTROL.label) & runs[metric].notna()]
+    return metric, summary(runs, ["label"], metric).sort_values("mean")
+
+
+def spread(metric: str, means: pd.DataFrame) -> str:
+    """Between which points the means lie."""
+    low, high = means.iloc[0], means.iloc[-1]
+    return (
+        f"By {MEANING.get(metric, metric)}, the {len(means)} points lie between "
+        f"{low['mean']:.3g} ({low['label']}) and {high['mean']:.3g} ({high['label']})."
+    )
+
+
+def sure(means: pd.DataFrame) -> str:
+    """The half-width of a point's interval, and how many points lie within it of the highest."""
+    half = ((means["high"] - means["low"]) / 2).median()
+    if not half > 0:
+        return "There is no interval, since each point has one seed or draws nothing."
+    near = (means["mean"].max() - means["mean"] <= half).sum() - 1
+    return (
+        f"With {means['n'].median():.0f} seeds the mean of a point is known to ± {half:.2g} (95 %); "
+        f"{near} of the other {len(means) - 1} points lie that close to the highest one."
+    )

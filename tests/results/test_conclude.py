@@ -1,0 +1,63 @@
+"""Answers and conclusions: sentences with the numbers of made-up runs."""
+
+import pytest
+from made_up import GRID, write_all
+
+from mocose_study.config import configure
+from mocose_study.results import conclude
+from mocose_study.results.tables import table_of
+from mocose_study.sections.grid import CONTROL, Grid, Point
+
+
+def test_a_section_is_answered_with_its_verdicts_and_its_spread(study):
+    write_all(seeds=6)
+    text = conclude.answer([GRID], "tiny", range(6)).data
+    assert text == (
+        "**How fast?** Of the section's 2 claims: 1 supported, 1 not supported. By average of the "
+        "test tasks, the 3 points lie between 50 (0.7) and 64 (0.85)."
+    )
+
+
+def test_a_conclusion_says_what_the_paper_says_what_we_see_how_sure_and_why(study):
+    write_all(seeds=6)
+    text = conclude.conclusion([GRID], "tiny", range(6)).data
+    assert text.startswith("## What a reader should take away\n\n**How fast?** MoCoSE Table 3 says")
+    assert "“0.85 is best.” Here this is supported (0.85 minus 0.5" in text
+    # t(0.975, 5 d.f.) = 2.5706, sd of 60, 61, 62 twice = 0.894: half-width 0.94
+    assert "With 6 seeds the mean of a point is known to ± 0.94 (95 %); 0 of the other 2" in text
+    steps = configure("tiny").steps
+    assert f"(there bert-base-uncased), trained for {steps:,} steps of 64 sentences" in text
+
+
+@pytest.mark.parametrize("write", [conclude.answer, conclude.conclusion])
+def test_without_runs_the_sentence_says_so(study, write):
+    text = write([GRID], "tiny").data
+    assert "**How fast?** No runs of this section at profile tiny yet." in text
+
+
+def test_quick_judges_no_claims(study):
+    write_all("quick", seeds=1)
+    runs = table_of(GRID, "quick", [0])
+    assert conclude.verdict_table(GRID, runs).data == (
+        "Profile quick judges no claims: it has fewer than 5 seeds."
+    )
+    text = conclude.conclusion([GRID], "quick", [0]).data
+    assert "judges no claims" in text and "There is no interval" in text and "nan" not in text
+
+
+def test_the_table_of_verdicts_has_no_nan(study):
+    empty = conclude.verdict_table(GRID, table_of(GRID, "tiny"))
+    assert empty.data == "No runs of this section yet."
+    write_all(seeds=6)
+    found = conclude.verdict_table(GRID, table_of(GRID, "tiny", range(6)))
+    assert found["verdict"].tolist() == ["supported", "not supported"]
+    assert found["paper"].tolist() == ["", ""] and "NaN" not in found.to_html()
+
+
+def test_a_control_is_no_part_of_the_spread(study):
+    grid = Grid("?", (*GRID.points, Point(CONTROL.label, {"ema_decay": 0.1})))
+    write_all()
+    runs = table_of(grid, "tiny", range(3))
+    harmed = runs.head(1).assign(label=CONTROL.label, sts_avg=1.0)
+    metric, means = conclude.means_of(grid, runs.merge(harmed, how="outer"))
+    assert metric == "sts_avg" and list(means["label"]) == ["0.7", "0.5", "0.85"]

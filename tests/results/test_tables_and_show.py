@@ -1,0 +1,215 @@
+"""Tables that notebooks show, from run files made up on the spot."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up import GRID, write, write_all
+
+from mocose_study.config import InputError, vary
+from mocose_study.results import show, tables
+from mocose_study.results.explain import ages_over_time
+from mocose_study.runs.files import run_file
+from mocose_study.sections import GRIDS
+from mocose_study.sections.grid import Grid, Point
+from mocose_study.systems import whitening
+
+SYSTEMS = Grid(
+    question="Which?",
+    paper="mocose_table1",
+    paper_by=("system", "encoder"),
+    points=(
+        Point("word counts", {"method": "word_counts"}, tier=2),
+        Point("SimCSE", {"method": "simcse"}, paper="simcse, bert-base-uncased"),
+        Point("MoCoSE", {}, paper="mocose, bert-base-uncased"),
+    ),
+)
+
+
+@pytest.fixture
+def runs(study):
+    write_all()
+    return show.runs_of(GRID, "tiny", range(3))
+
+
+def test_ours_stands_beside_the_paper_centred_on_the_points_that_both_have(runs):
+    table = show.beside_paper(GRID, runs).set_index("point")
+    assert table.loc["0.5", ["mean", "n", "paper", "last step"]].tolist() == [61.0, 3, 75.76, 60.0]
+    assert table["ours, centred"].tolist() == [-1.5, 1.5, -12.5]
+    assert table["paper, centred"].tolist()[:2] == pytest.approx([-0.365, 0.365], abs=0.006)
+    assert np.isnan(table.loc["0.7", "paper"])
+    assert "paper" not in show.beside_paper(Grid("?", GRID.points), runs)
+
+
+def test_people_see_an_empty_cell_and_never_nan(runs):
+    shown = show.blank(show.beside_paper(GRID, runs))
+    assert shown.set_index("point").loc["0.7", "paper"] == "" and "NaN" not in shown.to_html()
+
+
+def test_the_interval_is_that_of_students_t(runs):
+    row = tables.summary(runs, ["label"]).iloc[0]
+    assert row["high"] - row["mean"] == pytest.approx(4.302653 / 3**0.5)  # t(0.975, 2 d.f.), sd 1
+
+
+def test_a_table_has_what_follows_from_a_run(study):
+    config, other = GRID.configs("tiny", [0])[:2]
+    metrics = {"sts_avg": 60.0, "alignment dev": 3.0, "uniformity dev": 0.0}
+    write(config, metrics=metrics, resampled=[59.0, 61.0])
+    progress = {"best_step": 4, "collapsed": "step 2: the mean cosine is 1.0", "staleness": []}
+    write(other, progress=progress)
+    first, second = tables.table_of(GRID, "tiny", [0]).to_dict("records")
+    # Figure 4's distance from (3, 0) to the optimum (0, -4): 3 + 4 and the root of 9 + 16
+    assert (first["nearness_l1 dev"], first["nearness_l2 dev"]) == (-7.0, -5.0)
+    assert first["resampled"] == [59.0, 61.0] and first["profile"] == "tiny"
+    assert (second["collapsed"], second["best_step"]) == (1.0, 4)
+    assert np.isnan(second["nearness_l1 dev"])
+
+
+def test_a_damaged_run_is_named_and_not_shown(runs, caplog):
+    path = run_file(GRID.configs("tiny", [0])[0], "tiny")
+    path.write_text(path.read_text().replace("60.0", "99.0", 1))
+    found = tables.table_of(GRID, "tiny", range(3))
+    assert len(found) == len(runs) - 1 and 99.0 not in set(found["sts_avg"])
+    assert f"run file {path.name} is damaged" in caplog.text
+
+
+def test_markdown_has_a_row_a_system_and_every_task(runs):
+    lines = show.scores_markdown(GRID, "tiny").splitlines()
+    assert lines[0] == "| system | STS12 | avg | low | high | n | last step |"
+    assert lines[2] == "| 0.5 | 51.0 | 61.0 | 58.5 | 63.5 | 3 | 60.0 |"
+    assert len(lines) == 5
+    assert tables.markdown(pd.DataFrame({"a": ["x"], "b": [np.nan]})).endswith("| x |  |")
+
+
+def test_curves_carry_label_and_seed(runs):
+    curves = show.training_curves(GRID, "tiny", range(3))
+    assert len(curves) == 9 and set(curves["label"]) == {"0.5", "0.85", "0.7"}
+    assert curves.groupby("label")["score"].mean()["0.85"] == 64.0
+    assert show.training_curves(GRID, "tiny", range(3), "trajectory").empty
+
+
+def test_a_search_shows_the_best_first(runs):
+    assert list(show.searched(runs, "sts_avg").index) == ["0.85", "0.5", "0.7"]
+
+
+def test_differences_are_paired_by_seed(runs):
+    table = show.differences(runs, "0.5").set_index("point")
+    assert table.loc["0.85", ["difference", "low", "high", "n"]].tolist() == [3.0, 3.0, 3.0, 3]
+    low = -11 - 4.302653 / 3**0.5  # t(0.975, 2 d.f.), differences -10, -11, -12
+    assert table.loc["0.7", "low"] == pytest.approx(low)
+
+
+def test_a_difference_may_be_to_another_point_for_each_and_needs_both(runs):
+    against = {"0.85": "0.7", "0.7": "0.5", "0.5": "without runs"}
+    assert show.differences(runs, against)["difference"].tolist() == [14.0, -11.0]
+    found = show.by_seed(runs[(runs["label"] != "0.7") | (runs["seed"] > 0)], against)
+    assert found[["point", "seed", "difference"]].to_numpy().tolist() == [
+        ["0.85", 1, 14.0],
+        ["0.85", 2, 15.0],
+        ["0.7", 1, -11.0],
+        ["0.7", 2, -12.0],
+    ]
+
+
+def test_labels_stand_in_the_grids_order_and_only_with_runs(runs):
+    assert show.labels_of(GRID, runs[runs["label"] != "0.85"].iloc[::-1]) == ["0.5", "0.7"]
+
+
+def test_stored_results_are_those_of_the_same_config_at_any_seed(runs):
+    config = GRID.configs("tiny", [0])[0]
+    assert show.stored(config, "tiny") == "3 runs at profile tiny, Spearman × 100: 61.00 on average"
+    assert show.stored(vary(config, queue_size=256), "tiny") == "no runs at profile tiny"
+
+
+def test_a_two_way_grid_becomes_a_table_like_the_papers():
+    grid = GRIDS["queue"]
+    paper = show.two_way(grid, show.paper_values(grid))
+    assert paper.loc[512, "quarter"] == 77.30 and list(paper.index) == [128, 256, 512, 1024, 4096]
+    assert paper.columns.to_list() == ["none", "quarter", "half", "all"]
+    ours = show.two_way(grid, {"512, quarter": 61.0, "4096, quarter": 50.0, "control": 9.0})
+    assert ours["quarter"].to_dict() == {512: 61.0, 4096: 50.0}
+
+
+def test_rankings_hold_the_open_pairs_against_the_seven_tasks():
+    rows = [("a", 1, 5), ("b", 2, 7), ("d", 3, 6), ("e", 9, None)]  # b and d change places
+    runs = pd.DataFrame(rows, columns=["label", "sts_avg", "open_avg"])
+    table, tau = show.rankings(runs)
+    assert list(table.index) == ["d", "b", "a"] and list(table["open"]) == [6, 7, 5]
+    assert tau == pytest.approx(1 / 3)
+    assert np.isnan(show.rankings(runs.head(1))[1])
+
+
+def test_staleness_is_that_of_the_middle_of_the_training(study):
+    config = GRID.configs("tiny", [0])[0]  # decay 0.5: equation 4 gives 2 + K / B
+    measured = [
+        {"step": step, "empirical_distance": 2.0 + step, "retained": [1.0, kept]}
+        for step, kept in ((1, 0.9), (2, 0.8), (3, 0.7))
+    ]
+    write(config, progress={"best_step": 0, "history": [], "staleness": measured})
+    reach = 2 + config.queue_size / config.batch_size
+    assert show.staleness(GRID, "tiny", [0]).loc["0.5"].tolist() == [reach, 4.0, 0.8]
+    assert show.staleness(GRID, "tiny", [0], at=2).loc["0.5"].tolist() == [reach, 5.0, 0.7]
+    write(config, progress={"best_step": 0, "staleness": []})  # a run without a queue
+    assert show.staleness(GRID, "tiny", [0]).empty
+
+
+def test_spectra_are_gathered_by_label_and_stand_side_by_side(runs):
+    found = show.spectra(GRID, "tiny", range(3))
+    assert found["0.5"] == [[1.0, 0.5]] * 3
+    assert show.wide({"a": [1.0, 0.5], "b": [1.0]})["b"].isna().tolist() == [False, True]
+
+
+def test_systems_stand_in_the_order_of_the_grid_with_every_task(study):
+    for config in SYSTEMS.configs("tiny", range(3)):
+        write(config, score=60.0)
+    runs = tables.table_of(SYSTEMS, "tiny", range(3))
+    table = show.by_task(SYSTEMS, runs, show.paper_values(SYSTEMS)).set_index("system")
+    assert table.index.tolist() == ["word counts", "SimCSE", "MoCoSE"]
+    assert table.columns.tolist() == ["STS12", "avg", "low", "high", "n", "last step", "paper"]
+    assert table.loc["SimCSE", ["STS12", "n", "paper"]].tolist() == [50, 3, 76.25]
+    assert np.isnan(table.loc["word counts", "paper"])
+
+
+def test_a_part_without_runs_is_said_and_shown_empty(study, capsys):
+    late = Grid("And?", (Point("CT", {"method": "ct"}, tier=2),))
+    for profile, sentence in (("tiny", "mode = 'run' makes them"), ("quick", "start at tiny")):
+        found = show.runs_of(late, profile)
+        assert found.empty and sentence in capsys.readouterr().out
+        assert show.beside_paper(late, found).empty and show.by_task(late, found, {}).empty
+        assert show.staleness(late, profile).empty and show.differences(found, "CT").empty
+
+
+def test_a_method_is_told_in_the_words_of_its_file():
+    table = show.notes({"whitening": whitening})
+    assert table.loc["whitening", "says"].startswith("BERT-whitening (Su et al. 2021, Algorithm 1)")
+
+
+@pytest.mark.parametrize(
+    "parameters, sentence",
+    [
+        (("huge", "load", None), "there is no profile 'huge'"),
+        (("tiny", "train", None), "there is no mode 'train'; choose one of load, run"),
+        (("tiny", "load", 0), "seeds = 0 is not possible; give None for all seeds"),
+        (("tiny", "load", []), r"seeds = \[\] is not possible"),
+        (("tiny", "load", [-1]), r"or a list such as \[0, 1\]"),
+    ],
+)
+def test_wrong_parameters_are_told_in_one_sentence(parameters, sentence):
+    with pytest.raises(InputError, match=sentence):
+        show.check_parameters(*parameters)
+
+
+def test_right_parameters_pass():
+    show.check_parameters("tiny", "run", None)
+    show.check_parameters("quick", "load", [0, 3])
+
+
+def test_settings_are_shown_as_one_writes_them():
+    points = (Point("a", {"fgsm_epsilon": 5e-9, "steps": 100}), Point("b", {"lr": 0.0125}))
+    table = Grid(question="?", points=points).table("tiny")
+    assert table["fgsm_epsilon"].tolist() == ["5e-09", "0"] and table.loc["b", "lr"] == "0.0125"
+
+
+def test_the_queue_ages_step_by_step():
+    config = vary(GRID.configs("tiny", [0])[0], queue_size=4, queue_init=1, batch_size=2)
+    ages = [list(step) for step in ages_over_time(config, steps=4)]
+    assert ages == [[-1], [1, 1, -1], [1, 1, 2, 2], [1, 1, 2, 2]]
