@@ -5,40 +5,30 @@ FGSM, which needs a gradient, stands in `fgsm.py`.
 """
 
 import torch
-from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Generator, Tensor
 
 from .model import Branch, View
 from .settings import Settings
+from .shapes import Ids, Mask, Positions, Words
 
 
 def make_view(
-    branch: Branch,
-    ids: Int[Tensor, "batch length"],
-    mask: Bool[Tensor, "batch length"],
-    settings: Settings,
-    generator: torch.Generator,
+    branch: Branch, ids: Ids, mask: Mask, settings: Settings, generator: Generator
 ) -> View:
     """Word embeddings of the branch's encoder under cut-offs and position shuffle."""
     return View(*distorted(branch.encoder.words(ids), mask, settings, generator))
 
 
 def distorted(
-    words: Float[Tensor, "batch length width"],
-    mask: Bool[Tensor, "batch length"],
-    settings: Settings,
-    generator: torch.Generator,
+    words: Words, mask: Mask, settings: Settings, generator: Generator
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """(words, mask, positions) after cut-offs and shuffle; positions is None without shuffle."""
     words = token_cutoff(words, mask, settings.token_cutoff, generator)
     words = feature_cutoff(words, settings.feature_cutoff, generator)
-    shuffled = shuffled_positions(mask, generator) if settings.position_shuffle else None
-    return words, mask, shuffled
+    return words, mask, shuffled_positions(mask, generator) if settings.position_shuffle else None
 
 
-def shuffled_positions(
-    mask: Bool[Tensor, "batch length"], generator: torch.Generator
-) -> Int[Tensor, "batch length"]:
+def shuffled_positions(mask: Mask, generator: Generator) -> Positions:
     """Position numbers 0, 1, ... of each row in random order; padding keeps its own."""
     position = torch.arange(mask.shape[1], device=mask.device).expand(mask.shape)
     # sorting random numbers permutes the real tokens; padding sorts behind them, in order
@@ -46,32 +36,25 @@ def shuffled_positions(
     return rank.argsort(dim=1)
 
 
-def token_cutoff(
-    embeddings: Float[Tensor, "batch length dim"],
-    mask: Bool[Tensor, "batch length"],
-    rate: float,
-    generator: torch.Generator,
-) -> Float[Tensor, "batch length dim"]:
+def token_cutoff(words: Words, mask: Mask, rate: float, generator: Generator) -> Words:
     """Sets max(1, floor(rate n)) of each row's n real tokens to zero; rate 0 sets none."""
     if rate == 0:
-        return embeddings
+        return words
     number = (mask.sum(1, keepdim=True) * rate).long().clamp(min=1)  # (batch, 1)
     order = torch.where(mask, _uniform(mask.shape, generator, mask.device), 2.0)
     cut = order.argsort(1).argsort(1) < number  # (batch, length)
-    return embeddings.masked_fill(cut[..., None], 0.0)
+    return words.masked_fill(cut[..., None], 0.0)
 
 
-def feature_cutoff(
-    embeddings: Float[Tensor, "batch length dim"], rate: float, generator: torch.Generator
-) -> Float[Tensor, "batch length dim"]:
-    """Sets max(1, floor(rate dim)) features of each row to zero in all its tokens."""
+def feature_cutoff(words: Words, rate: float, generator: Generator) -> Words:
+    """Sets max(1, floor(rate width)) features of each row to zero in all its tokens."""
     if rate == 0:
-        return embeddings
-    batch, _, dim = embeddings.shape
-    order = _uniform((batch, dim), generator, embeddings.device)
-    cut = order.argsort(1).argsort(1) < max(1, int(rate * dim))  # (batch, dim)
-    return embeddings.masked_fill(cut[:, None], 0.0)
+        return words
+    batch, _, width = words.shape
+    order = _uniform((batch, width), generator, words.device)
+    cut = order.argsort(1).argsort(1) < max(1, int(rate * width))  # (batch, width)
+    return words.masked_fill(cut[:, None], 0.0)
 
 
-def _uniform(shape, generator: torch.Generator, device) -> Tensor:
+def _uniform(shape, generator: Generator, device) -> Tensor:
     return torch.rand(shape, generator=generator, device=generator.device).to(device)

@@ -10,23 +10,21 @@ def batches(lengths, settings: Settings, start: int = 0):
 
     Every epoch is a new random order, a function of (seed, epoch) alone: runs that differ in
     other fields see the same data, and a resumed run goes on where it stopped. With
-    `batch_lengths` "equal" a batch has sentences of one token length, incomplete ones are left
-    out; with "one" the whole run has: those that fill `max_length` or were cut there. Raises
-    InputError when no length has enough sentences for a batch.
+    `batch_lengths` "equal" a batch has sentences of one token length, and incomplete batches are
+    left out. With "one" the whole run uses only sentences that fill `max_length` or were cut
+    there. Raises InputError when no length has enough sentences for a batch.
     """
-    lengths = np.asarray(lengths)
+    lengths, size = np.asarray(lengths), settings.batch_size
     epoch = number = 0
     while True:
         rng = np.random.default_rng([settings.seed, epoch])
         order = rng.permutation(len(lengths))
+        groups = [order]
         if settings.batch_lengths == "one":
-            order = order[lengths[order] == settings.max_length]
-        if settings.batch_lengths == "equal":
+            groups = [order[lengths[order] == settings.max_length]]
+        elif settings.batch_lengths == "equal":
             order = order[np.argsort(lengths[order], kind="stable")]
             groups = np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1)
-        else:
-            groups = [order]
-        size = settings.batch_size
         full = [g[i : i + size] for g in groups for i in range(0, len(g) - size + 1, size)]
         if not full:
             raise InputError(

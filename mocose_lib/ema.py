@@ -12,10 +12,8 @@ from .settings import Settings
 def decay_at(step: int, settings: Settings) -> float:
     """The decay eta after `step` (counted from 1) optimiser steps.
 
-    The decay is constant, or it follows a half cosine from `ema_decay` to `ema_decay_end` over
-    `ema_horizon` steps and keeps the end value from there on. The values (0.75, 0.95, all steps)
-    are those of the paper's section 4.1. The values (0.75, 1, 15,000) are those of the authors'
-    code, where the cosine turns back after its horizon; here it does not.
+    It is constant, or it follows a half cosine from `ema_decay` to `ema_decay_end` over
+    `ema_horizon` steps and keeps the end value (0.75, 0.95, all steps in the paper's section 4.1).
     """
     if settings.ema_schedule == "constant":
         return settings.ema_decay
@@ -28,8 +26,7 @@ def decay_at(step: int, settings: Settings) -> float:
 def update_ema(target: nn.Module, online: nn.Module, decay: float) -> None:
     """theta_target <- decay theta_target + (1 - decay) theta_online, in place (MoCoSE eq. 2).
 
-    Every parameter of `target` must exist in `online` under the same name. Parameters that the
-    two share stay as they are.
+    Parameters are paired by name; those that the two share stay as they are.
 
     >>> online, target = nn.Linear(1, 1), nn.Linear(1, 1)
     >>> update_ema(target, online, decay=0.0)  # a decay of 0 copies the online branch

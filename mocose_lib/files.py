@@ -44,10 +44,8 @@ def sweep(path: Path) -> None:
 def _alive(process: int) -> bool:
     try:
         os.kill(process, 0)  # signal 0 only asks
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
+    except OSError as refused:
+        return isinstance(refused, PermissionError)
     return True
 
 
@@ -55,24 +53,17 @@ def save_state(path: Path, state: dict) -> None:
     """Writes tensors and plain values atomically, behind the sha256 of what follows it."""
     buffer = io.BytesIO()
     torch.save(state, buffer)
-    content = buffer.getbuffer()
+    content = buffer.getvalue()
     digest = hashlib.sha256(content).digest()
-
-    def write(temporary: Path) -> None:
-        with open(temporary, "wb") as file:
-            file.write(digest)
-            file.write(content)
-
-    write_atomically(path, write)
+    write_atomically(path, lambda temporary: temporary.write_bytes(digest + content))
 
 
 def load_state(path: Path, device: str | torch.device = "cpu") -> dict:
     """What `save_state` wrote. Nothing in the file is executed.
 
-    Raises InputError when the file is damaged or holds anything but tensors and plain values.
+    Raises InputError when the file is damaged; torch raises for all but tensors and plain values.
     """
     content = path.read_bytes()
-    digest, content = content[:DIGEST], content[DIGEST:]
-    if hashlib.sha256(content).digest() != digest:
+    if hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
         raise InputError(f"{path.name} is damaged: its content does not match its digest.")
-    return torch.load(io.BytesIO(content), map_location=device, weights_only=True)
+    return torch.load(io.BytesIO(content[DIGEST:]), map_location=device, weights_only=True)

@@ -5,15 +5,17 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
+from .shapes import Scalar, Vectors
+
 
 def info_nce(
-    query: Float[Tensor, "batch dim"],
-    keys: Float[Tensor, "batch dim"],
+    query: Vectors,
+    keys: Vectors,
     negatives: Float[Tensor, "n dim"],
     temperature: float,
     similarity: str = "cosine",
     batch_negatives: bool = False,
-) -> Float[Tensor, ""]:
+) -> Scalar:
     """Mean over the batch of -log exp(q.k/t) / (exp(q.k/t) + sum_l exp(q.l/t)), in nats.
 
     `keys[i]` is the positive of `query[i]`; l runs over `negatives` and, with

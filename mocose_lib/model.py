@@ -4,20 +4,20 @@ import copy
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from torch import nn
 
 from .encoder import Encoder, make_identity
 from .settings import Settings
+from .shapes import Mask, Positions, Vectors, Words
 
 
 @dataclass
 class View:
     """One augmented version of a batch, as the encoder receives it."""
 
-    words: Float[Tensor, "batch length width"]
-    mask: Bool[Tensor, "batch length"]
-    positions: Int[Tensor, "batch length"] | None = None
+    words: Words
+    mask: Mask
+    positions: Positions | None = None
 
 
 def projection(layers: int, width: int, dim: int, style: str, dropout: float) -> nn.Sequential:
@@ -51,50 +51,30 @@ def predictor(layers: int, dim: int, style: str, dropout: float) -> nn.Sequentia
 
 
 class Branch(nn.Module):
-    """encoder -> pooler -> projection -> predictor; the target's predictor is the identity."""
+    """encoder -> pooler -> projection -> predictor; the target's predictor is the identity.
+
+    `dim` is the width of query and keys. Each head is built from its own seed, so that adding one
+    head does not change another.
+    """
 
     def __init__(self, encoder: Encoder, settings: Settings):
         super().__init__()
-        width, dim = encoder.width, settings.predictor_dim or encoder.width
-        self.encoder = encoder
+        self.encoder, width = encoder, encoder.width
+        self.dim = settings.predictor_dim or width
         self.activation = nn.Tanh() if settings.pooler_activation == "tanh" else nn.Identity()
-        self.projection = _seeded(
-            settings,
-            projection,
-            settings.projection_layers,
-            width,
-            dim,
-            settings.heads,
-            settings.head_dropout,
-        )
-        self.predictor = _seeded(
-            settings,
-            predictor,
-            settings.predictor_layers,
-            dim,
-            settings.heads,
-            settings.head_dropout,
-        )
+        style = (settings.heads, settings.head_dropout)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(settings.seed)
+            self.projection = projection(settings.projection_layers, width, self.dim, *style)
+            torch.manual_seed(settings.seed)
+            self.predictor = predictor(settings.predictor_layers, self.dim, *style)
         if settings.head_init == "identity":
             for part in (*self.projection, *self.predictor):
                 make_identity(part)
 
-    @property
-    def dim(self) -> int:
-        """Width of query and keys."""
-        linear = [m for m in (*self.projection, *self.predictor) if isinstance(m, nn.Linear)]
-        return linear[-1].out_features if linear else self.encoder.width
-
-    def forward(self, view: View) -> Float[Tensor, "batch dim"]:
+    def forward(self, view: View) -> Vectors:
         pooled = self.encoder(view.words, view.mask, view.positions)  # (batch, width)
         return self.predictor(self.projection(self.activation(self.encoder.pooler(pooled))))
-
-
-def _seeded(settings: Settings, build, *arguments) -> nn.Module:
-    """Builds a head from its own seed, so that adding one head does not change another."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(settings.seed)
-        return build(*arguments)
 
 
 def target_of(online: Branch, settings: Settings) -> Branch:

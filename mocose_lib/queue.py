@@ -14,7 +14,7 @@ class NegativeQueue:
     """First in, first out; entries stand newest first.
 
     `exact` growth starts with `init` random unit vectors and holds whatever has arrived, up to
-    `size`. `published` growth repeats the authors' code. Its buffer starts with `size` random
+    `size`. `published` growth repeats the authors' code: its buffer starts with `size` random
     vectors and is cut only once it has counted more than `size` entries. So for some steps up to
     `2 init` random vectors serve as negatives, and then more than `size` entries in all.
     """
@@ -25,11 +25,10 @@ class NegativeQueue:
         dim: int,
         init: int,
         generator: torch.Generator,
-        growth: str = "exact",
-        device: str | torch.device = "cpu",
+        growth="exact",
+        device="cpu",
     ):
-        self.size, self.init, self.growth = size, init, growth
-        self.count = init
+        self.size, self.init, self.growth, self.count = size, init, growth, init
         started = size if growth == "published" else init
         noise = torch.randn(started, dim, generator=generator, device=generator.device)
         self.keys: Float[Tensor, "n dim"] = F.normalize(noise, dim=-1).to(device)
@@ -58,8 +57,7 @@ class NegativeQueue:
     def negatives(self, parts: tuple[Slice, ...] = ()) -> Float[Tensor, "n dim"]:
         """The entries in the half-open ranges `parts`, counted from the newest; () is all.
 
-        While the queue grows, a part that it does not reach yet would leave the loss without
-        negatives; until every part is reached the whole queue is used, as in the authors' code.
+        Until the growing queue reaches every part, all of it is used, as in the authors' code.
         """
         keys = self.keys[: self._used()]
         if not parts or len(keys) < max(high for _, high in parts):

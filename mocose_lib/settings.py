@@ -91,8 +91,8 @@ class Settings:
     feature_cutoff: Share = 0.0
 
     def __post_init__(self):
-        check(self)
-        for name, (kind, _) in specification(type(self)).items():
+        for name, (kind, span) in specification(type(self)).items():
+            check(name, getattr(self, name), kind, span)
             if kind is float:  # 1 and 1.0 are equal and need one text
                 object.__setattr__(self, name, float(getattr(self, name)))
         for wrong, sentence in self.contradictions():
@@ -102,43 +102,28 @@ class Settings:
     @property
     def traceable_distance(self) -> float:
         """Maximum traceable distance in steps (MoCoSE eq. 4); infinite for a decay of 1."""
-        if self.ema_decay == 1:
-            return math.inf
-        return 1 / (1 - self.ema_decay) + self.queue_size / self.batch_size
+        reach = math.inf if self.ema_decay == 1 else 1 / (1 - self.ema_decay)
+        return reach + self.queue_size / self.batch_size
 
     def contradictions(self):
         """Pairs of (do two values contradict each other, the sentence that says so)."""
-        yield self.warmup_steps > self.steps, (
-            f"warmup_steps = {self.warmup_steps} is larger than steps = {self.steps}."
-        )
-        yield self.queue_init > self.queue_size, (
-            f"queue_init = {self.queue_init} is larger than queue_size = {self.queue_size}; "
-            "at most the whole queue can be filled at the start."
-        )
-        yield self.queue_size == 0 and not self.batch_negatives, (
-            "queue_size = 0 leaves the loss without negatives; set batch_negatives = True."
-        )
+        sentence = f"warmup_steps = {self.warmup_steps} is larger than steps = {self.steps}."
+        yield self.warmup_steps > self.steps, sentence
+        sentence = f"queue_init = {self.queue_init} is larger than queue_size = {self.queue_size}."
+        yield self.queue_init > self.queue_size, sentence
+        sentence = "queue_size = 0 leaves the loss without negatives; set batch_negatives = True."
+        yield self.queue_size == 0 and not self.batch_negatives, sentence
         for low, high in self.negatives_slice:
-            yield not 0 <= low < high <= self.queue_size, (
-                f"negatives_slice ({low}, {high}) does not fit a queue of {self.queue_size}; "
-                "it needs 0 <= low < high <= queue_size."
-            )
-        yield self.predictor_dim is not None and self.projection_layers == 0, (
-            "predictor_dim needs a projection, since query and keys must have one width; "
-            "set projection_layers >= 1 or leave predictor_dim out."
-        )
-        yield not self.detach_keys and not self.shared_embeddings, (
-            "detach_keys = False changes nothing unless the embeddings are shared; "
-            "set shared_embeddings = True."
-        )
-        yield self.target_projection_trained and self.detach_keys, (
-            "target_projection_trained = True needs gradients in the target branch; "
-            "set detach_keys = False."
-        )
-        yield self.fgsm_epsilon > 0 and self.precision != "float32", (
-            f"fgsm_epsilon = {self.fgsm_epsilon} would be rounded away in bf16; "
-            "set precision = 'float32'."
-        )
+            sentence = f"negatives_slice ({low}, {high}) needs 0 <= low < high <= queue_size."
+            yield not 0 <= low < high <= self.queue_size, sentence
+        sentence = "predictor_dim needs a projection; set projection_layers >= 1, or leave it out."
+        yield self.predictor_dim is not None and self.projection_layers == 0, sentence
+        sentence = "detach_keys = False changes nothing by itself; set shared_embeddings = True."
+        yield not self.detach_keys and not self.shared_embeddings, sentence
+        sentence = "target_projection_trained = True needs gradients; set detach_keys = False."
+        yield self.target_projection_trained and self.detach_keys, sentence
+        sentence = "fgsm_epsilon would be rounded away in bf16; set precision = 'float32'."
+        yield self.fgsm_epsilon > 0 and self.precision != "float32", sentence
 
 
 @cache
@@ -151,13 +136,11 @@ def specification(cls: type) -> dict[str, tuple[Any, Range]]:
     return found
 
 
-def check(values) -> None:
-    """Raises InputError for the first field of a dataclass that is no choice or out of range."""
-    for name, (kind, span) in specification(type(values)).items():
-        value = getattr(values, name)
-        if get_origin(kind) is Literal and value not in get_args(kind):
-            raise InputError(f"{name} = {value!r} is not possible; choose one of {get_args(kind)}.")
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if number and not (math.isfinite(value) and span.low <= value <= span.high):
-            limits = f"[{span.low:g}, {span.high:g}]"
-            raise InputError(f"{name} = {value} is out of range; it must lie in {limits}.")
+def check(name: str, value, kind, span: Range) -> None:
+    """Raises InputError when the value of a field is no choice or out of range."""
+    if get_origin(kind) is Literal and value not in get_args(kind):
+        raise InputError(f"{name} = {value!r} is not possible; choose one of {get_args(kind)}.")
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if number and not (math.isfinite(value) and span.low <= value <= span.high):
+        limits = f"[{span.low:g}, {span.high:g}]"
+        raise InputError(f"{name} = {value} is out of range; it must lie in {limits}.")

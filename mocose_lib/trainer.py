@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -19,7 +20,6 @@ from .settings import InputError, Settings
 log = logging.getLogger(__name__)
 SAVE_SECONDS = 30.0  # between two checkpoints, at least
 SAVE_SHARE = 0.02  # of a run's time that checkpoints may take
-
 Measure = Callable[[int], Mapping[str, float]]  # step -> numbers; "score" chooses the checkpoint
 
 
@@ -32,7 +32,7 @@ class Progress:
     best_score: float | None = None  # None where no score chose the weights
     best_step: int = 0
     collapsed: str | None = None  # since which step, and why
-    staleness: list[dict] = field(default_factory=list)  # of the queue (staleness.summary)
+    staleness: list[dict] = field(default_factory=list)  # of the queue (evaluation/staleness.py)
     history: list[dict] = field(default_factory=list)  # step, loss, and what was measured
     trajectory: list[dict] = field(default_factory=list)  # step, and what the probe gave
 
@@ -44,38 +44,31 @@ class Trainer:
     those of `more` at `head_lr`. `scored` is the module whose best weights are kept.
     """
 
+    stateful: tuple[str, ...] = ("online", "optimizer", "schedule")
+
     def __init__(
-        self,
-        settings: Settings,
-        online: nn.Module,
-        scored: nn.Module,
-        pretrained: list[Tensor],
-        more: list[Tensor] | None = None,
+        self, settings: Settings, online: nn.Module, scored: nn.Module, pretrained: list, more=()
     ):
         self.settings, self.online, self.scored = settings, online, scored
         self.generator = torch.Generator().manual_seed(settings.seed)
         self.pretrained = pretrained
-        self.optimizer = make_optimizer(settings, online, pretrained, more or [])
-        # without fresh parameters there is nothing to train alone
-        self.frozen = settings.freeze_steps if self.optimizer.param_groups[1]["params"] else 0
-        self.schedule = torch.optim.lr_scheduler.LambdaLR(
-            self.optimizer, lambda step: learning_rate(step, settings.steps, settings.warmup_steps)
-        )
+        own = set(map(id, pretrained))
+        fresh = [*(p for p in online.parameters() if id(p) not in own), *more]
+        self.frozen = settings.freeze_steps if fresh else 0  # else nothing is left to train alone
+        rates = ((pretrained, settings.lr), (fresh, settings.head_lr))
+        groups = [{"params": parameters, "lr": rate} for parameters, rate in rates]
+        kind = torch.optim.Adam if settings.optimizer == "adam" else torch.optim.AdamW
+        self.optimizer = kind(groups, weight_decay=settings.weight_decay, fused=True)
+        factor = partial(learning_rate, steps=settings.steps, warmup=settings.warmup_steps)
+        self.schedule = torch.optim.lr_scheduler.LambdaLR(self.optimizer, factor)
         self.best: dict | None = None
         self.progress = Progress()
         self.saved, self.saving = time.monotonic(), 0.0  # when, and how long it took
 
-    @property
-    def device(self) -> torch.device:
-        return next(self.online.parameters()).device
-
     def state(self) -> dict:
         """Tensors and plain values from which `load` goes on."""
-        return {
+        return {name: getattr(self, name).state_dict() for name in self.stateful} | {
             "settings": json.dumps(asdict(self.settings), sort_keys=True),
-            "online": self.online.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "schedule": self.schedule.state_dict(),
             "best": self.best,
             "progress": asdict(self.progress),
             "generator": self.generator.get_state(),
@@ -84,10 +77,10 @@ class Trainer:
         }
 
     def load(self, state: dict) -> None:
-        """Raises InputError when the state belongs to other Settings."""
+        """Goes on from `state`. Raises InputError when it belongs to other Settings."""
         if state["settings"] != json.dumps(asdict(self.settings), sort_keys=True):
             raise InputError("the checkpoint belongs to other settings; delete it to start anew.")
-        for name in ("online", "optimizer", "schedule"):
+        for name in self.stateful:
             getattr(self, name).load_state_dict(state[name])
         self.best, self.progress = state["best"], Progress(**state["progress"])
         self.generator.set_state(state["generator"].cpu())
@@ -99,12 +92,13 @@ class Trainer:
         if checkpoint is None or not checkpoint.exists():
             return
         try:
-            state = load_state(checkpoint, self.device)
+            state = load_state(checkpoint, next(self.online.parameters()).device)
         except Exception as cause:  # unpickling a damaged file may raise anything
-            log.warning("%s cannot be used, training starts anew: %s", checkpoint.name, cause)
+            why = (str(cause).splitlines() or [type(cause).__name__])[0]
+            log.warning("%s cannot be used, training starts anew: %s", checkpoint.name, why)
             checkpoint.unlink()
-            return
-        self.load(state)
+        else:
+            self.load(state)
 
     def steps(self, name: str, bar: bool) -> Iterator[int]:
         """The numbers of the steps that are left, counted from 1, behind a progress bar."""
@@ -118,7 +112,7 @@ class Trainer:
             progress.seconds = time.monotonic() - started
 
     def optimise(self, loss: Tensor, step: int) -> None:
-        """One step of the optimiser. Raises FloatingPointError at an evaluation with a bad loss."""
+        """One step of the optimiser and of its schedule."""
         self.loss = loss.detach()
         if loss.requires_grad:  # not where the encoder is frozen and no head stands behind it
             self.optimizer.zero_grad()
@@ -139,9 +133,8 @@ class Trainer:
 
         Raises FloatingPointError when the loss is no longer finite.
         """
-        progress, settings = self.progress, self.settings
-        step = progress.step
-        if step % settings.eval_every and step != settings.steps:
+        progress, step = self.progress, self.progress.step
+        if step % self.settings.eval_every and step != self.settings.steps:
             return
         if not math.isfinite(loss := self.loss.item()):
             raise FloatingPointError(f"the loss is {loss} at step {step}: training diverged")
@@ -176,17 +169,6 @@ class Trainer:
 
 def _rounded(measured: Mapping[str, float]) -> dict[str, float]:
     return {name: round(float(value), 4) for name, value in measured.items()}
-
-
-def make_optimizer(
-    settings: Settings, online: nn.Module, pretrained: list[Tensor], more: list[Tensor]
-) -> torch.optim.Optimizer:
-    """Two groups: the pre-trained parameters, and all others with those of `more`."""
-    own = {id(p) for p in pretrained}
-    fresh = [p for p in online.parameters() if id(p) not in own] + more
-    kind = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[settings.optimizer]
-    groups = [{"params": pretrained, "lr": settings.lr}, {"params": fresh, "lr": settings.head_lr}]
-    return kind(groups, weight_decay=settings.weight_decay, fused=True)
 
 
 def learning_rate(step: int, steps: int, warmup: int) -> float:

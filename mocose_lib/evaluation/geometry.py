@@ -1,8 +1,7 @@
 """Where embeddings lie: alignment, uniformity, spectrum, and whether they have collapsed.
 
-MoCoSE Figures 4, 7, 10 and SimCSE Figures 2, 3. All but the singular values and what follows
-from them look at the l2-normalised embeddings, as the cosine does. A value that is undefined
-(too few rows, NaN, a zero vector) is NaN. Computed in float64.
+MoCoSE Figures 4, 7, 10 and SimCSE Figures 2, 3. All but the singular values and the rank look at
+l2-normalised embeddings. Undefined values are NaN. Computed in float64.
 """
 
 from collections.abc import Mapping
@@ -29,22 +28,15 @@ def alignment(x: Vectors, y: Vectors) -> float:
 
 
 def uniformity(x: Vectors, t: float = 2.0) -> float:
-    """log of the mean of exp(-t |a - b|^2) over pairs of different rows (Wang & Isola 2020).
-
-    0 where all rows are equal, lower where they are spread; about -4 at best for t = 2.
-    """
+    """log of the mean of exp(-t |a - b|^2) over pairs of different rows (Wang & Isola 2020)."""
     if (n := len(x)) < 2:
         return float("nan")
-    x = unit(x)
-    total = sum(_kernel_sum(x, start, t) for start in range(0, n, BLOCK))
+    x, total = unit(x), 0.0
+    for start in range(0, n, BLOCK):
+        near = np.exp(2 * t * (x[start : start + BLOCK] @ x.T - 1))  # |a - b|^2 = 2 - 2ab
+        near[np.arange(len(near)), start + np.arange(len(near))] = 0  # no row is its own pair
+        total += near.sum()
     return float(np.log(total / (n * (n - 1))))
-
-
-def _kernel_sum(x: Vectors, start: int, t: float) -> float:
-    """Sum of the kernel from the rows of one block to all others."""
-    near = np.exp(2 * t * (x[start : start + BLOCK] @ x.T - 1))  # (block, n); |a - b|^2 = 2 - 2ab
-    near[np.arange(len(near)), start + np.arange(len(near))] = 0  # no row is its own pair
-    return near.sum()
 
 
 def mean_cosine(x: Vectors) -> float:
@@ -55,10 +47,7 @@ def mean_cosine(x: Vectors) -> float:
 
 
 def singular_values(x: Vectors) -> Float[np.ndarray, " k"]:
-    """Singular values of the embedding matrix as it is, over the largest (MoCoSE Figure 7).
-
-    k = min(n, dim), descending from 1. All NaN where x holds NaN or is zero.
-    """
+    """Singular values of the embedding matrix over the largest one, descending from 1 (Figure 7)."""
     x = np.asarray(x, np.float64)
     if not np.isfinite(x).all() or not x.any():
         return np.full(min(x.shape), np.nan)
@@ -68,17 +57,16 @@ def singular_values(x: Vectors) -> Float[np.ndarray, " k"]:
 
 def effective_rank(x: Vectors) -> float:
     """exp of the entropy of the singular values as shares of their sum (Roy & Vetterli 2007)."""
-    values = singular_values(x)
-    share = values / values.sum()
+    share = singular_values(x)
+    share = share / share.sum()
     return float(np.exp(-np.sum(share * np.log(np.where(share == 0, 1, share)))))
 
 
 def isotropy(x: Vectors) -> float:
     """min Z(c) / max Z(c), Z(c) = sum over rows of exp(c a), in (0, 1]; 1 is isotropic.
 
-    Mu & Viswanath (2018, eq. 5-6): c runs over the eigenvectors of x'x, here with either sign,
-    since that of an eigenvector is arbitrary, and the rows are normalised first, so that the
-    value does not depend on their lengths.
+    Mu & Viswanath (2018, eq. 5-6). c runs over the eigenvectors of x'x with either sign, since
+    the sign of an eigenvector is arbitrary. The rows are normalised: their lengths do not matter.
     """
     x = unit(x)
     if not len(x) or not np.isfinite(x).all():
@@ -90,16 +78,14 @@ def isotropy(x: Vectors) -> float:
 
 def describe(x: Vectors) -> dict[str, float]:
     """What can be said of embeddings without pairs, by name."""
-    return {
-        "uniformity": uniformity(x), "mean_cosine": mean_cosine(x),
-        "effective_rank": effective_rank(x), "isotropy": isotropy(x),
-    }  # fmt: skip
+    measures = (uniformity, mean_cosine, effective_rank, isotropy)
+    return {measure.__name__: measure(x) for measure in measures}
 
 
 def collapsed(measured: Mapping[str, float]) -> str | None:
-    """Why embeddings are collapsed, in a sentence, or None where they are not.
+    """Why embeddings are collapsed, from their mean_cosine and effective_rank (see `describe`).
 
-    Reads mean_cosine and effective_rank (see `describe`); without them the answer is None.
+    None where they are not, and where either number is missing.
     """
     if not {"mean_cosine", "effective_rank"} <= measured.keys():
         return None

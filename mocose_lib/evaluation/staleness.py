@@ -1,9 +1,8 @@
 """How old a queued key may get before it differs from what the present target would give.
 
-No paper measures it. Equation 4 of MoCoSE counts how far back the queue reaches. This module
-measures how much of that reach still holds. Keys are (n, dim) arrays of the same n sentences:
-`stored` come from the queue, `fresh` and `again` from two passes of the present target, which
-differ by dropout.
+Equation 4 of MoCoSE counts how far back the queue reaches; no paper measures how much of that
+still holds. Keys are (n, dim) arrays of the same n sentences: `stored` come from the queue,
+`fresh` and `again` from two passes of the present target, which differ by dropout.
 """
 
 import numpy as np
@@ -21,11 +20,10 @@ def drift(
 ) -> dict[str, list[float]]:
     """Columns age (steps), cosine, ceiling, retained and n, with one entry for every age.
 
-    `cosine` is the mean over that age's keys of stored with fresh. `ceiling` is that of again
-    with fresh: what dropout alone leaves, for the very same sentences. `retained` puts the cosine
-    on a scale from the mean cosine of different sentences (0: the key says nothing of its
-    sentence) to the ceiling (1: as good as new), clipped; it is 0 for a collapsed target. Entries
-    of the random fill have no sentence and are left out.
+    `cosine` is the mean over that age's keys of stored with fresh, `ceiling` that of again with
+    fresh: what dropout alone leaves. `retained` puts the cosine on a scale from the mean cosine
+    of different sentences (0) to the ceiling (1: as good as new), clipped; it is 0 for a
+    collapsed target. Entries of the random fill have no sentence and are left out.
     """
     near, best, floor = cosine(stored, fresh), cosine(again, fresh), mean_cosine(fresh)
     table: dict[str, list] = {"age": [], "cosine": [], "ceiling": [], "retained": [], "n": []}
@@ -49,20 +47,9 @@ def half_life(table: dict[str, list[float]]) -> float:
 def empirical_distance(table: dict[str, list[float]], ema_decay: float, batch_size: int) -> float:
     """The empirical traceable distance in steps, beside MoCoSE equation 4.
 
-    1 / (1 - ema_decay) + sum over keys of what is retained of them / batch_size. A queue whose
-    keys have not drifted gets 1 / (1 - ema_decay) + K / B, which is equation 4; the more they
-    have drifted, the less. Infinite for a decay of 1.
+    1 / (1 - ema_decay) + sum over keys of what is retained of them / batch_size. Without drift
+    this is equation 4; the more the keys have drifted, the less. Infinite for a decay of 1.
     """
     if ema_decay == 1:
         return float("inf")
     return 1 / (1 - ema_decay) + float(np.dot(table["retained"], table["n"])) / batch_size
-
-
-def summary(
-    stored: Keys, fresh: Keys, again: Keys, ages: Int[np.ndarray, " n"],
-    ema_decay: float, batch_size: int,
-) -> dict:  # fmt: skip
-    """All of the above as plain lists and numbers."""
-    table = drift(stored, fresh, again, ages)
-    distance = empirical_distance(table, ema_decay, batch_size)
-    return {**table, "half_life": half_life(table), "empirical_distance": distance}
