@@ -1,7 +1,7 @@
 """Time taken from inside a loop that knows nothing of it."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
@@ -24,8 +24,8 @@ class Clock:
     wall: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
 
-    def tick(self) -> bool:
-        """Begins a step; true once there is no need for more."""
+    def step(self) -> None:
+        """Begins a step. Raises Enough once no more steps are needed."""
         now = time.perf_counter()
         last = len(self.wall) > WARM and now - self.wall[WARM] >= self.seconds
         if torch.cuda.is_initialized() and (last or len(self.wall) == WARM):
@@ -33,11 +33,7 @@ class Clock:
             now = time.perf_counter()
         self.wall.append(now)
         self.cpu.append(time.process_time())
-        return last
-
-    def step(self) -> None:
-        """As `tick`; raises Enough instead of returning true."""
-        if self.tick():
+        if last:
             raise Enough
 
     def result(self) -> dict[str, float]:
@@ -45,24 +41,22 @@ class Clock:
         steps = len(self.wall) - 1 - WARM
         if steps < 1:
             raise ValueError(f"{len(self.wall)} ticks are too few to time a step")
+        seconds = (self.wall[-1] - self.wall[WARM]) / steps
         return {
-            "seconds": (self.wall[-1] - self.wall[WARM]) / steps,
-            "cpu_seconds": (self.cpu[-1] - self.cpu[WARM]) / steps, "steps": steps,
-        }  # fmt: skip
+            "seconds": seconds,
+            "cpu_seconds": (self.cpu[-1] - self.cpu[WARM]) / steps,
+            "steps": steps,
+        }
 
 
-class Watched:
-    """A table of token ids that begins a step of `clock` whenever a batch is taken from it."""
+def ticking(call: Callable, clock) -> Callable:
+    """`call`, which begins a step of `clock` each time."""
 
-    def __init__(self, table, clock: Clock):
-        self.table, self.clock = table, clock
+    def ticked(*arguments):
+        clock.step()
+        return call(*arguments)
 
-    def __getitem__(self, rows):
-        self.clock.step()
-        return self.table[rows]
-
-    def __getattr__(self, name):
-        return getattr(self.table, name)
+    return ticked
 
 
 def timed(loop: Callable[[Clock], object], seconds: float) -> dict[str, float]:
@@ -73,15 +67,21 @@ def timed(loop: Callable[[Clock], object], seconds: float) -> dict[str, float]:
     return clock.result()
 
 
-def in_turns(
-    competitors: dict[str, Callable[[], dict]], repeats: int, bar: tqdm, seed: int = 0
-) -> Iterable[dict]:
-    """Rows of `repeats` rounds: in each one every competitor has a turn, in random order."""
-    rng = Random(seed)
+def clocked(work: Callable[[], dict | None]) -> dict[str, float]:
+    """Seconds of `work()` on both clocks, with the numbers that it returns as `scores`."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    found = work()
+    row = {"seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - cpu}
+    return row | {"scores": found} if found else row
+
+
+def in_turns(turns: dict[str, Callable[[], dict]], repeats: int, bar: tqdm) -> Iterator[dict]:
+    """Rows of `repeats` rounds: in each one every system has a turn, in random order."""
+    rng = Random(0)
     for repeat in range(repeats):
-        order = list(competitors)
+        order = list(turns)
         rng.shuffle(order)
         for name in order:
             bar.set_postfix_str(name, refresh=True)
-            yield {"system": name, "repeat": repeat, **competitors[name]()}
+            yield {"system": name, "repeat": repeat, **turns[name]()}
             bar.update()

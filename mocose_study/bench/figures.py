@@ -6,12 +6,13 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from mocose_study.results.plots import OURS, PAPER, style
+from mocose_study.results.style import OURS, PAPER, style
 
 
 def ratios(table: pd.DataFrame) -> Figure:
     """Median and range over the rounds, a row a figure; the target as a mark."""
     style()
+    table = table[table["median"].notna()]
     figure, ax = plt.subplots(figsize=(7.2, 0.32 * len(table) + 1.2))
     rows = np.arange(len(table))[::-1]
     names = [

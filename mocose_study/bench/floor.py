@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import torch
 
-from mocose_study.config import Config
-from mocose_lib.encoder import Encoder
+from mocose_lib import Encoder
 from mocose_lib.model import Branch
+from mocose_study.config import Config
 
 DTYPES = {"float32": torch.float32, "bf16": torch.bfloat16}
 LARGE = {  # m, k, n
@@ -37,7 +37,10 @@ def encoder_products(
 ) -> list[Product]:
     """Those of a BERT's layers; with `first_token` the last layer serves [CLS] alone."""
     width, inner, heads = (
-        settings.hidden_size, settings.intermediate_size, settings.num_attention_heads)  # fmt: skip
+        settings.hidden_size,
+        settings.intermediate_size,
+        settings.num_attention_heads,
+    )
     found = []
     for layer in range(settings.num_hidden_layers):
         last = first_token and layer == settings.num_hidden_layers - 1
@@ -60,32 +63,22 @@ def head_products(module: torch.nn.Module, batch: int, passes: int) -> list[Prod
     return [Product(1, batch, m.in_features, m.out_features, passes) for m in maps]
 
 
-def step_products(
-    config: Config, encoder: Encoder, length: int, first_token: bool = True
-) -> list[Product]:
-    """Those of a MoCoSE (or SimCSE) step with a full queue and FGSM left out.
+def step_flops(config: Config, encoder: Encoder, length: int, first_token: bool = True) -> int:
+    """Operations of the products of a MoCoSE step with a full queue and FGSM left out.
 
     A trained product costs three: itself, its gradient by its input, and by its weights. The
-    target's cost one; of the similarities to the queue only the query has a gradient.
+    target's cost one. Of the similarities to the queue only the query has a gradient.
     """
     batch, settings = config.batch_size, encoder.model.config
-    trained = encoder_products(settings, batch, length, 3, first_token)
-    if config.method == "simcse":
-        if config.mlp != "never":
-            trained.append(Product(1, batch, encoder.width, encoder.width, 3))
-        return 2 * trained + [Product(1, batch, encoder.width, batch, 3)]
     branch = Branch(encoder, config)
     online = (encoder.pooler, branch.projection, branch.predictor)
-    return [
-        *trained,
+    products = [
+        *encoder_products(settings, batch, length, 3, first_token),
         *(product for head in online for product in head_products(head, batch, 3)),
         *encoder_products(settings, batch, length, 1, first_token),
         *(product for head in online[:2] for product in head_products(head, batch, 1)),
         Product(1, batch, branch.dim, config.queue_size, 2),
     ]
-
-
-def flops(products: list[Product]) -> int:
     return sum(product.flops for product in products)
 
 
@@ -103,22 +96,3 @@ def peak(precision: str, seconds: float, device: str = "cpu") -> float:
             wait()
             best = max(best, 2 * m * k * n / (time.perf_counter() - start))
     return best
-
-
-def seconds_of(products: list[Product], precision: str) -> float:
-    """The same products one after the other, in their own shapes, with nothing between them."""
-    dtype, total = DTYPES[precision], 0.0
-    for product in set(products):
-        a = torch.randn(product.number, product.m, product.k).to(dtype)
-        b = torch.randn(product.number, product.k, product.n).to(dtype)
-        multiply = torch.bmm if product.number > 2 else _one_by_one
-        multiply(a, b)
-        start = time.perf_counter()
-        multiply(a, b)
-        total += (time.perf_counter() - start) * product.passes * products.count(product)
-    return total
-
-
-def _one_by_one(a: torch.Tensor, b: torch.Tensor) -> None:
-    for x, y in zip(a, b, strict=True):
-        x @ y

@@ -1,34 +1,45 @@
-"""Ratios and tables from the file of one benchmark; everything shown is derived from it here."""
+"""Ratios and tables from the files of benchmarks; everything shown is derived from them here."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 
-from mocose_study.config import InputError
+from mocose_lib import InputError
 from mocose_study.data.files import study_folder
-from mocose_study.bench.plain import AUTHORS
 
-# What the study has set itself: at least; for transfer and the probe at most.
-TARGETS = {"authors": 4.0, "simcse": 1.5, "grid": 1.3, "sts": 2.0, "floor": 0.5, "transfer": 3.0,
-           "probe": 0.1, "gpu floor": 0.4, "gpu grid": 10.0}  # fmt: skip
-PROBE_EVERY = 10  # steps, as SimCSE
+from . import cost as formula
+
+THEIRS = "sentence-transformers"
 SETTLED = 0.2  # of the steps, after which memory shall not grow
-
-
-def newest() -> dict:
-    """The newest benchmark's record, with the parts that it left out from the newest that has them.
-
-    Raises InputError when there is none.
-    """
-    folder = study_folder() / "data" / "runs" / "bench"
-    paths = sorted(folder.glob("bench-*.json"), key=lambda p: p.stem[-16:])
-    if not paths:
-        raise InputError("there is no benchmark yet; make one with `mocose bench` or mode = 'run'.")
-    found: dict = {}
-    for record in map(read, paths):
-        found = found | record | {"origins": found.get("origins", {}) | record["origins"]}
-    return found
+# (part, figure, its slow and its fast side, what the study has set itself, factor): the ratio of
+# seconds shall reach the target; where the figure says "at most" it shall stay below.
+PROMISES = (
+    ("training", "MoCoSE float32 / authors' code", "authors' code", "MoCoSE float32", 6.0, 1),
+    ("training", "SimCSE float32 / sentence-transformers", f"{THEIRS} SimCSE float32",
+     "SimCSE float32", 3.0, 1),
+    ("training", "SimCSE bf16 / sentence-transformers", f"{THEIRS} SimCSE bf16",
+     "SimCSE bf16", 3.0, 1),
+    ("training", "MoCoSE float32 / without fast forms", "MoCoSE without fast forms",
+     "MoCoSE float32", None, 1),
+    ("training", "MoCoSE float32 / plain loop", "plain MoCoSE float32", "MoCoSE float32", None, 1),
+    ("training", "MoCoSE bf16 / MoCoSE float32", "MoCoSE float32", "MoCoSE bf16", 2.0, 1),
+    ("training", "floor / MoCoSE float32", "floor float32", "MoCoSE float32", 0.5, 1),
+    ("training", "floor / MoCoSE bf16", "floor bf16", "MoCoSE bf16", None, 1),
+    ("evaluation", "STS tasks / sentence-transformers, its batch of 16", f"{THEIRS} STS, batch 16",
+     "STS", 2.0, 1),
+    ("evaluation", "STS tasks / sentence-transformers, batch of 128", f"{THEIRS} STS, batch 128",
+     "STS", 2.0, 1),
+    ("evaluation", "transfer tasks / encoding them (at most)", "transfer", "encoding", 3.0, 1),
+    ("evaluation", "probe / ten training steps (at most)", "probe", "step", 0.1, 0.1),
+    ("grid", "grid: side by side / one at a time", "one at a time", "side by side", 1.3, 1),
+    ("gpu", "GPU: floor / MoCoSE bf16", "floor bf16", "MoCoSE bf16", 0.45, 1),
+    ("gpu", "GPU: many runs side by side / one", "one at a time", "side by side", 10.0, 1),
+)  # fmt: skip
+NOT_MEASURED = {"authors' code"}  # a row says so where a record lacks it
+COLUMNS = ["figure", "encoder", "text", "median", "low", "high", "n", "by processor time",
+           "target", "reached"]  # fmt: skip
 
 
 def read(path: Path) -> dict:
@@ -38,18 +49,34 @@ def read(path: Path) -> dict:
     """
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as cause:
+        device, peaks = record["stamp"]["device"], record["peaks"]
+        units = "with" if peaks["bf16"] > peaks["float32"] else "without"
+        about = {"record": record["id"], "machine": f"{device}, {units} bf16 units"}
+        about |= {"torch": record["stamp"]["packages"]["torch"]} | record["sizes"]
+        about |= {f"peak {p}, GFLOP/s": round(x / 1e9) for p, x in peaks.items()}
+    except (ValueError, KeyError) as cause:
         raise InputError(f"{path.name} is damaged ({cause}); delete it and run again.") from None
-    return record | {"origins": dict.fromkeys(record["sizes"]["parts"], _origin(record))}
+    origin = {name: str(value) for name, value in about.items() if name != "parts"}
+    return record | {"origins": dict.fromkeys(record["sizes"]["parts"], origin)}
 
 
-def _origin(record: dict) -> dict[str, str]:
-    """Where and how a record was measured: every field of `sizes.Sizes` but the parts."""
-    stamp = record["stamp"]
-    about = {"record": record["id"], "device": stamp["device"], "torch": stamp["packages"]["torch"]}
-    peaks = {f"peak {p}, GFLOP/s": round(x / 1e9) for p, x in record["peaks"].items()}
-    found = about | record["sizes"] | peaks
-    return {name: str(value) for name, value in found.items() if name != "parts"}
+def machines() -> dict[str, dict]:
+    """The records by processor, that of the newest benchmark first.
+
+    A part that a processor's newest benchmark left out comes from the newest one that has it.
+    Raises InputError when there is no benchmark.
+    """
+    folder = study_folder() / "data" / "runs" / "bench"
+    found: dict[str, dict] = {}
+    for path in sorted(folder.glob("bench-*.json"), key=lambda p: p.stem[-16:]):
+        record = read(path)
+        name = next(iter(record["origins"].values()))["machine"]
+        older = found.pop(name, {})
+        origins = older.get("origins", {}) | record["origins"]
+        found[name] = older | record | {"origins": origins}
+    if not found:
+        raise InputError("there is no benchmark yet; make one with `mocose bench` or mode = 'run'.")
+    return dict(reversed(found.items()))
 
 
 def settings(record: dict) -> pd.DataFrame:
@@ -61,13 +88,12 @@ def rows(record: dict, part: str) -> pd.DataFrame:
     """The rows of a part. Raises InputError when the benchmark left it out."""
     if part not in record:
         raise InputError(f"benchmark {record['id']} has no part {part!r}; run it without --parts.")
-    return pd.DataFrame(record[part])
-
-
-def precisions(record: dict) -> tuple[str, ...]:
-    """Those that were trained in, the fastest one last."""
-    systems = {row["system"] for row in record["training"]}
-    return ("float32", "bf16") if "MoCoSE bf16" in systems else ("float32",)
+    table = pd.DataFrame(record[part])
+    if "encoding" in table:  # the seconds of the transfer tasks that went into encoding
+        part = table[table["encoding"].notna()]
+        encoding = part.assign(system="encoding", seconds=part["encoding"], cpu_seconds=None)
+        table = pd.concat([table, encoding], ignore_index=True)
+    return table
 
 
 def spread(values: pd.Series) -> dict[str, float]:
@@ -95,104 +121,45 @@ def throughput(record: dict) -> pd.DataFrame:
 
 
 def ratios(record: dict) -> pd.DataFrame:
-    """Every promised figure: median of the rounds, their spread, the same in processor time where
-    it was taken, the target, and whether the median reaches it."""
-    found = [*_training(record), *_evaluation(record), *_grid(record), *_gpu(record)]
-    return pd.DataFrame(found, columns=[
-        "figure", "encoder", "text", "median", "low", "high", "n", "by processor time", "target",
-        "reached"])  # fmt: skip
+    """Every figure: median of the rounds, their spread, the same in processor time, the target.
+
+    A ratio says how many times as fast the figure's first side is as its second.
+    """
+    found = [
+        line for promise in PROMISES if promise[0] in record for line in _lines(record, promise)
+    ]
+    return pd.DataFrame(found, columns=COLUMNS)
 
 
-def _line(figure, group, slow, fast, factor=1.0, target=None, at_most=False, encoder="", text=""):
-    """A row of `ratios`."""
-    values = factor * ratio(group, slow, fast)
-    cpu = None
-    pair = group[group["system"].isin([slow, fast])]
-    if "cpu_seconds" in pair and pair["cpu_seconds"].notna().all():
-        cpu = (factor * ratio(pair, slow, fast, "cpu_seconds")).median()
-    median = values.median()
-    reached = None if target is None else (median <= target if at_most else median >= target)
-    return {"figure": figure, "encoder": encoder, "text": text, **spread(values),
-            "by processor time": cpu, "target": target, "reached": reached}  # fmt: skip
+def _lines(record: dict, promise: tuple) -> Iterator[dict]:
+    """The rows of `ratios` for one promise: one for each encoder and text."""
+    part, figure, slow, fast, target, factor = promise
+    table = rows(record, part)
+    table = table.assign(**{name: "" for name in ("encoder", "text") if name not in table})
+    for (encoder, text), group in table.groupby(["encoder", "text"], sort=False):
+        line = {"figure": figure, "encoder": encoder, "text": text, "target": target}
+        pair = group[group["system"].isin([slow, fast])]
+        if pair["system"].nunique() == 2:
+            values = factor * ratio(group, slow, fast)
+            line |= spread(values)
+            if "cpu_seconds" in pair and pair["cpu_seconds"].notna().all():
+                seconds = factor * ratio(pair, slow, fast, "cpu_seconds")
+                line["by processor time"] = seconds.median()
+            if target:
+                reached = line["median"] <= target if "at most" in figure else None
+                line["reached"] = line["median"] >= target if reached is None else reached
+            yield line
+        elif slow in NOT_MEASURED:
+            yield line | {"reached": "not measured"}
 
 
-def _training(record: dict):
-    if "training" not in record:
-        return
-    best = precisions(record)[-1]
-    groups = rows(record, "training").groupby(["encoder", "text"], sort=False)
-    for (encoder, text), group in groups:
-        case = {"encoder": encoder, "text": text}
-        plain = "plain MoCoSE float32"
-        for name in dict.fromkeys(("float32", best)):
-            ours = f"MoCoSE {name}"
-            yield _line(f"{ours} / plain loop", group, plain, ours, **case)
-        yield _line(f"MoCoSE {best} / authors' code", group, plain, f"MoCoSE {best}", AUTHORS,
-                    TARGETS["authors"], **case)  # fmt: skip
-        for name in precisions(record):
-            yield _line(f"SimCSE {name} / sentence-transformers", group,
-                        f"sentence-transformers SimCSE {name}", f"SimCSE {name}",
-                        target=TARGETS["simcse"], **case)  # fmt: skip
-        for name in precisions(record) if text == "full" else ():
-            target = TARGETS["floor"] if (encoder, name) == ("4x256", best) else None
-            yield _line(f"floor / MoCoSE {name}", group, f"floor {name}", f"MoCoSE {name}",
-                        target=target, **case)  # fmt: skip
-
-
-def bounds(record: dict) -> pd.DataFrame:
-    """Of what `ratios` could be at most at full length, on this machine: if a step were nothing but
-    its matrix products, each in its own shape (`floor.seconds_of`)."""
-    best, found = precisions(record)[-1], []
-    table = rows(record, "training")
-    for encoder, group in table[table["text"] == "full"].groupby("encoder", sort=False):
-        alone, case = f"products {best}", {"encoder": encoder, "text": "full"}
-        found += [
-            _line(f"{alone} / authors' code", group, "plain MoCoSE float32", alone, AUTHORS,
-                  TARGETS["authors"], **case),
-            _line(f"floor / {alone}", group, f"floor {best}", alone, **case),
-        ]  # fmt: skip
-    return pd.DataFrame(found)[["figure", "encoder", "median", "low", "high", "n", "target"]]
-
-
-def _evaluation(record: dict):
-    if "evaluation" not in record:
-        return
-    for encoder, group in rows(record, "evaluation").groupby("encoder", sort=False):
-        theirs = [s for s in group["system"].unique() if s.startswith("sentence-transformers")]
-        medians = group.groupby("system")["seconds"].median()
-        best = min(theirs, key=lambda system: medians[system])
-        yield _line(f"seven STS tasks / {best}", group, best, "STS", target=TARGETS["sts"],
-                    encoder=encoder, text=group["benchmark"].iloc[0])  # fmt: skip
-        whole = group[group["system"] == "transfer"]
-        encoding = whole.assign(system="encoding", seconds=whole["encoding"], cpu_seconds=None)
-        yield _line("time of seven transfer tasks / encoding them (at most)", pd.concat([whole, encoding]),
-                    "transfer", "encoding", target=TARGETS["transfer"], at_most=True,
-                    encoder=encoder, text=group["benchmark"].iloc[0])  # fmt: skip
-        yield _line(f"probe / {PROBE_EVERY} training steps (at most)", group, "probe", "step",
-                    1 / PROBE_EVERY, TARGETS["probe"], at_most=True, encoder=encoder)  # fmt: skip
-
-
-def _grid(record: dict):
-    if "grid" in record:
-        yield _line(
-            "grid: side by side / one at a time", rows(record, "grid"), "one at a time",
-            "side by side", target=TARGETS["grid"], encoder="2x128", text="natural")  # fmt: skip
-
-
-def _gpu(record: dict):
-    if "gpu" in record:
-        table = rows(record, "gpu")
-        yield _line("GPU: floor / MoCoSE bf16", table, "floor bf16", "MoCoSE bf16",
-                    target=TARGETS["gpu floor"], encoder=table["encoder"].iloc[0], text="full")
-        yield _line("GPU: many runs side by side / one", table, "one at a time", "side by side",
-                    target=TARGETS["gpu grid"], encoder="2x128", text="natural")  # fmt: skip
-
-
-def cost(record: dict) -> pd.DataFrame:
-    """The measured points with the formula's prediction and the floor, and their relative error."""
-    table = pd.DataFrame(record["cost"]["rows"])
-    table["floor"] = table["flops"] / record["cost"]["peak"]
-    return table.assign(error=table["predicted"] / table["seconds"] - 1)
+def cost(record: dict) -> tuple[pd.DataFrame, dict[str, float]]:
+    """The measured points with floor, prediction and its relative error; the fitted numbers."""
+    points, peak = record["cost"]["rows"], record["cost"]["peak"]
+    fit = formula.fitted(points, peak)
+    table = pd.DataFrame(points).assign(floor=[point["flops"] / peak for point in points])
+    table["predicted"] = [formula.predicted(point, peak, fit) for point in points]
+    return table.assign(error=table["predicted"] / table["seconds"] - 1), fit
 
 
 def same_scores(record: dict) -> float:
@@ -208,3 +175,10 @@ def memory_growth(record: dict) -> float:
     table = rows(record, "memory")
     settled = table[table["step"] >= SETTLED * table["step"].max()]["megabytes"]
     return float(settled.iloc[-1] - settled.iloc[0])
+
+
+def side_by_side() -> pd.DataFrame:
+    """The medians of `ratios`, a column a processor."""
+    found = {name: ratios(record) for name, record in machines().items()}
+    medians = {n: t.set_index(["figure", "encoder", "text"])["median"] for n, t in found.items()}
+    return pd.DataFrame(medians).dropna(how="all")

@@ -35,9 +35,8 @@ class Fitted:
 
 def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> Encoder:
     """The encoder with which a run starts, on its device."""
-    name, revision = encoders.source(config.encoder)
     options = (config.pooling, config.encoder_layers, config.dropout, config.eval_max_length)
-    encoder = kind.load(name, *options, revision=revision).to(device)
+    encoder = kind.load(encoders.source(config.encoder), *options).to(device)
     if config.encoder_init == "random":
         encoder.randomize(config.seed)
     if config.head_init == "identity" and config.pooling != "cls_pooler":

@@ -1,0 +1,230 @@
+"""The other parts: where a step's time goes, evaluations, a grid, memory, a GPU."""
+
+import multiprocessing
+import os
+import time
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from functools import partial
+
+import psutil
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+from mocose_lib import Encoder, evaluate
+from mocose_lib.encoder import token_ids
+from mocose_lib.evaluation import transfer
+from mocose_study.config import Config, vary
+from mocose_study.data import benchmarks
+from mocose_study.data.sources import folder
+from mocose_study.fast import logistic
+from mocose_study.runs.pool import start_worker
+from mocose_study.systems import METHODS, simcse_st
+from mocose_study.systems.base import load_encoder
+from mocose_study.systems.probe import Probe
+
+from .clock import WARM, Clock, Enough, clocked, timed
+from .material import BASE, Sizes, config_of
+from .training import Cases, at_peak, our_mocose
+
+# Parts of the names of torch's operators; the first kind that fits counts.
+KINDS = {
+    "matrix products": ("mm", "linear", "matmul"),
+    "dropout: random numbers": ("bernoulli", "random_"),
+    "optimiser and clipping": ("adam", "vector_norm", "optimizer"),
+    "moving average": ("lerp",),
+    "embedding table": ("embedding", "index_select"),
+    "copies and casts": ("copy", "_to_"),
+    "GELU, LayerNorm, softmax": ("gelu", "layer_norm", "softmax"),
+}
+ELEMENTWISE, REST = "other elementwise operations", "Python and autograd"
+THEIR_BATCH, OUR_BATCH = 16, 128  # their evaluator's default, and that of Encoder.encode
+NOTES = 50  # of the memory, in all
+
+
+def kind_of(operator: str) -> str:
+    name = operator.lower()
+    fits = (kind for kind, parts in KINDS.items() if any(part in name for part in parts))
+    return next(fits, ELEMENTWISE)
+
+
+class Watching(Clock):
+    """Has the profiler watch the steps that count, and not the first ones."""
+
+    profiler = None
+
+    def step(self) -> None:
+        super().step()
+        if len(self.wall) == WARM + 1:
+            self.profiler.start()
+
+
+def milliseconds(config: Config, seconds: float) -> dict[str, float]:
+    """Milliseconds of a MoCoSE step by kind of operation; REST is what no operator took."""
+    clock = Watching(seconds)
+    clock.profiler = profile(activities=[ProfilerActivity.CPU])
+    with suppress(Enough):
+        our_mocose(config, clock)
+    clock.profiler.stop()
+    timed = clock.result()
+    found = dict.fromkeys((*KINDS, ELEMENTWISE), 0.0)
+    for event in clock.profiler.key_averages():
+        if event.key.startswith(("aten::", "Optimizer")):
+            found[kind_of(event.key)] += event.self_cpu_time_total / 1e3 / timed["steps"]
+    return found | {REST: max(0.0, 1e3 * timed["seconds"] - sum(found.values()))}
+
+
+def breakdown(sizes: Sizes, precisions: tuple[str, ...]) -> list[dict]:
+    """A row for every encoder, precision and kind, each step in a process of its own."""
+    rows = []
+    for encoder in sizes.encoders:
+        for precision in precisions:
+            config = config_of(encoder, "full", precision, sizes.sentences)
+            found = processes(1, milliseconds, config, sizes.seconds)[0]
+            case = {"encoder": encoder, "precision": precision}
+            rows += [{**case, "kind": kind, "milliseconds": ms} for kind, ms in found.items()]
+    return rows
+
+
+def processes(number: int, work, *arguments) -> list:
+    """What `work(*arguments)` gives in each of `number` new single-threaded processes."""
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(number, spawn, start_worker) as pool:
+        return [job.result() for job in [pool.submit(work, *arguments) for _ in range(number)]]
+
+
+def our_sts(encoder: Encoder, name: str) -> dict[str, float]:
+    """Spearman x 100 of the tasks, all pairs of a task pooled."""
+    token_ids.cache_clear()  # their evaluator tokenises every time
+    tables = benchmarks.test_tables(name)
+    scores = evaluate(encoder.encode, tables)
+    return {task: scores[f"{task} all"] for task in tables}
+
+
+def their_sts(model, name: str, batch_size: int) -> dict[str, float]:
+    """The same of sentence-transformers' evaluator, a task after the other."""
+    evaluator = simcse_st.library(".sentence_transformer.evaluation").EmbeddingSimilarityEvaluator
+    options = dict(batch_size=batch_size, main_similarity="cosine", write_csv=False)
+    found = {}
+    for task, frame in benchmarks.test_tables(name).items():
+        columns = (list(frame[c]) for c in ("sentence1", "sentence2", "score"))
+        found[task] = 100 * evaluator(*columns, **options)(model)["spearman_cosine"]
+    return found
+
+
+def transfer_turn(encoder: Encoder) -> dict[str, float]:
+    """Seconds of all transfer tasks, and those of them that went into encoding."""
+    inside = []
+    token_ids.cache_clear()
+    tasks = {name: benchmarks.transfer_task(name) for name in benchmarks.TRANSFER}
+
+    def encode(sentences):
+        start = time.perf_counter()
+        vectors = encoder.encode(sentences)
+        inside.append(time.perf_counter() - start)
+        return vectors
+
+    row = clocked(lambda: transfer.evaluate(encode, tasks, logistic.fit_predict) and None)
+    return row | {"encoding": sum(inside)}
+
+
+def probing(encoder: Encoder, name: str, clock: Clock) -> None:
+    """Looks at the geometry over and over, as training does every `probe_every` steps."""
+    probe = Probe(encoder, name)
+    while True:
+        clock.step()
+        probe()
+
+
+def evaluation(sizes: Sizes) -> Cases:
+    """STS ours and theirs, the probe beside a step, and, with a data folder, transfer tasks."""
+    name = "real" if folder() else "open"
+    for label in sizes.encoders:
+        config = config_of(label, sizes.texts[-1], "float32", sizes.sentences)
+        encoder = load_encoder(config, "cpu")
+        model = simcse_st.make_model(config, encoder).eval()
+        model.max_seq_length = encoder.max_length
+        turns = {
+            "STS": partial(clocked, partial(our_sts, encoder, name)),
+            "probe": partial(timed, partial(probing, encoder, name), sizes.seconds),
+            "step": partial(timed, partial(our_mocose, config), sizes.seconds),
+        }
+        if folder():
+            turns["transfer"] = partial(transfer_turn, encoder)
+        for size in (THEIR_BATCH, OUR_BATCH):
+            work = partial(their_sts, model, name, size)
+            turns[f"sentence-transformers STS, batch {size}"] = partial(clocked, work)
+        yield {"encoder": label, "benchmark": name}, turns
+
+
+def grid_work(threads: int, device: str, sizes: Sizes, ready) -> tuple[float, float]:
+    """One uncounted step, then, all processes at once, some runs: when they began and ended."""
+    torch.set_num_threads(threads)
+    steps, fit = sizes.grid_steps, METHODS["mocose"]
+    config = vary(config_of("2x128", "natural", "float32", 2_000), eval_every=steps, steps=steps)
+    fit(vary(config, steps=1), device=device, bar=False)
+    ready.wait()
+    start = time.time()
+    for seed in range(sizes.grid_runs):
+        fitted = fit(vary(config, seed=seed), device=device, bar=False)
+        evaluate(fitted.encode, benchmarks.test_tables(config.benchmark))
+    return start, time.time()
+
+
+def side_by_side(number: int, threads: int, sizes: Sizes, device: str = "cpu") -> dict:
+    """Seconds a run: from the common start to the last end, over all runs."""
+    with multiprocessing.get_context("spawn").Manager() as manager:
+        ready = manager.Barrier(number, timeout=600)
+        spans = processes(number, grid_work, threads, device, sizes, ready)
+    whole = max(end for _, end in spans) - min(start for start, _ in spans)
+    found = {"processes": number, "threads": threads}
+    return found | {"seconds": whole / (number * sizes.grid_runs)}
+
+
+def grid(sizes: Sizes) -> Cases:
+    """Single-threaded runs side by side, or one at a time on all cores."""
+    cores = os.cpu_count() or 1
+    ways = {"one at a time": (1, cores), "side by side": (cores, 1)}
+    yield {}, {name: partial(side_by_side, *way, sizes) for name, way in ways.items()}
+
+
+class Resident:
+    """Stands where a Clock would: notes the process's resident memory, and ends after `steps`."""
+
+    def __init__(self, steps: int):
+        self.steps, self.count, self.rows = steps, 0, []
+
+    def step(self) -> None:
+        if self.count % max(1, self.steps // NOTES) == 0:
+            found = psutil.Process().memory_info().rss
+            self.rows.append({"step": self.count, "megabytes": found / 2**20})
+        if self.count >= self.steps:
+            raise Enough
+        self.count += 1
+
+
+def resident_memory(steps: int, sentences: int) -> list[dict]:
+    config = config_of("2x128", "natural", "float32", sentences, batch_lengths="mixed")
+    resident = Resident(steps)
+    with suppress(Enough):
+        our_mocose(config, resident)
+    return resident.rows
+
+
+def memory(sizes: Sizes) -> list[dict]:
+    """step, megabytes of a process that trains on batches of ever new shapes."""
+    return processes(1, resident_memory, sizes.memory_steps, sizes.sentences)[0]
+
+
+def gpu(sizes: Sizes, device: str = "cuda", encoder: str = BASE) -> Cases:
+    """A MoCoSE step of BERT-base beside its floor, and many small runs side by side."""
+    config = config_of(encoder, "full", "bf16", sizes.sentences)
+    yield (
+        {"encoder": encoder},
+        {
+            "MoCoSE bf16": partial(timed, lambda c: our_mocose(config, c, device), sizes.seconds),
+            "floor bf16": partial(at_peak, config, sizes.seconds, device),
+            "one at a time": partial(side_by_side, 1, 1, sizes, device),
+            "side by side": partial(side_by_side, sizes.gpu_runs, 1, sizes, device),
+        },
+    )
