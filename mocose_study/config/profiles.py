@@ -6,6 +6,7 @@ A profile and a preset change fields of a Config; `configure` puts them together
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from .checks import SHORTENED
 from .config import Config, check_names, choose
 
 # What the paper says (MoCoSE sections 3 and 4.1, equations 1-3, appendix A.1 and A.3).
@@ -27,9 +28,13 @@ AS_PUBLISHED = MappingProxyType(dict(
     target_dropout=True, optimizer="adamw", selection="test",
 ))  # fmt: skip
 
-PRESETS = MappingProxyType(
-    {"study": MappingProxyType({}), "as_described": AS_DESCRIBED, "as_published": AS_PUBLISHED}
-)
+# MoCo for text (He et al. 2020, Algorithm 1): MoCoSE without predictor and without FGSM.
+MOCO = MappingProxyType(dict(predictor_layers=0, fgsm_epsilon=0.0))
+
+PRESETS = MappingProxyType({
+    "study": MappingProxyType({}), "as_described": AS_DESCRIBED, "as_published": AS_PUBLISHED,
+    "moco": MOCO,
+})  # fmt: skip
 
 # The stage: the text and the schedule on which contrastive learning moves a small encoder. All
 # systems share it. Each view keeps half of a sentence, and all sentences of a run have one length:
@@ -39,7 +44,7 @@ _STAGE = dict(
     batch_lengths="one", max_length=24, crop=0.5, batch_negatives=True, queue_size=128,
     queue_init=32, head_init="identity", lr=2e-3, head_lr=2e-3, mlp="never",
 )  # fmt: skip
-_REAL = dict(corpus="wiki900k", corpus_size=200_000, benchmark="real")
+_REAL = dict(corpus="wiki900k", corpus_size=200_000, benchmark="real", resamples=200)
 _HUB = dict(
     corpus="wiki1m", corpus_size=1_000_000, benchmark="real", batch_lengths="mixed", steps=15_625,
     eval_every=100, lr=3e-5, head_lr=3e-5, precision="bf16", triplets="nli_for_simcse.csv",
@@ -73,8 +78,10 @@ def configure(profile: str = "quick", preset: str = "study", **changes) -> Confi
     0.99
     """
     check_names(changes)
-    values = {**choose(PROFILES, profile, "profile"), **choose(PRESETS, preset, "preset")}
-    return Config(**{**values, **changes})
+    values = {**choose(PROFILES, profile, "profile"), **choose(PRESETS, preset, "preset"), **changes}
+    if values.get("method", "mocose") not in SHORTENED:  # systems without views to shorten
+        values["crop"] = changes.get("crop", 0.0)
+    return Config(**values)
 
 
 @dataclass(frozen=True)
@@ -103,10 +110,11 @@ class PretrainConfig:
 
 
 PRETRAINING = MappingProxyType({
-    "tiny": PretrainConfig(),
-    "tiny-mlm": PretrainConfig(  # BERT's two objectives alone, for comparison
-        name="tiny-mlm", objectives=("next_sentence",), steps=1_200, warmup_steps=150, bf16=False),
-    "mini": PretrainConfig(  # BERT's two objectives, in many small steps
+    "tiny": PretrainConfig(  # BERT's two objectives, in many small steps
+        name="tiny", objectives=("next_sentence",), tokens_per_batch=4_096, steps=8_000,
+        warmup_steps=400, lr=1.5e-3, bf16=False),
+    "tiny-cls": PretrainConfig(name="tiny-cls"),  # its [CLS] was taught the words of its text
+    "mini": PretrainConfig(
         name="mini", layers=3, hidden_size=256, attention_heads=4, objectives=("next_sentence",),
         tokens_per_batch=4_096, steps=5_000, warmup_steps=200, lr=1e-3, bf16=False),
 })  # fmt: skip

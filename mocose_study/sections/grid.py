@@ -15,7 +15,7 @@ from mocose_study.claims.rules import Best, Better, Equivalent, Size
 from mocose_study.claims.verdicts import Claim
 from mocose_study.config import Config, choose, configure
 from mocose_study.config.profiles import WIDTHS
-from mocose_study.data.files import study_folder
+from mocose_study.data.files import shipped
 
 # Seeds of every point. Five is the least for which a verdict is given; quick gives none.
 SEEDS = MappingProxyType({
@@ -125,7 +125,7 @@ def at(label: str) -> dict[str, str]:
 @cache
 def paper_table(name: str) -> pd.DataFrame:
     """A table of the papers (data/paper/<name>.csv): point columns as text, metric, value."""
-    path = study_folder() / "data" / "paper" / f"{name}.csv"
+    path = shipped("paper") / f"{name}.csv"
     frame = pd.read_csv(path, keep_default_na=False, dtype=str)
     return frame.astype({"value": float})
 
@@ -133,7 +133,7 @@ def paper_table(name: str) -> pd.DataFrame:
 @cache
 def statements() -> pd.DataFrame:
     """Every statement of the papers that can be checked (data/paper/statements.csv), by id."""
-    path = study_folder() / "data" / "paper" / "statements.csv"
+    path = shipped("paper") / "statements.csv"
     return pd.read_csv(path, keep_default_na=False, dtype=str).set_index("id")
 
 
