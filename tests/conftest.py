@@ -3,7 +3,7 @@
 No test needs the network, the shipped encoders or the real data, except where its name says so.
 """
 
-# ruff: noqa: E402  the import hook and the environment come before what they are for
+
 import os
 import re
 import shutil
@@ -38,7 +38,7 @@ def modules_with(text: str) -> list[str]:
 install_import_hook(modules_with("from jaxtyping"), "conftest.typechecked")
 
 import torch
-from texts import ROOT, open_sentences
+from texts import ROOT, SENTENCES, open_pairs, open_sentences
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from transformers import (
     BertConfig,
@@ -49,7 +49,8 @@ from transformers import (
     RobertaModel,
 )
 
-from mocose_lib.encoder import Encoder
+from mocose_lib import Encoder, Settings, evaluate
+from mocose_lib.evaluation import geometry
 from mocose_study.config import Config
 
 torch.set_num_threads(1)
@@ -112,6 +113,59 @@ def encoder(tiny) -> Encoder:
     return Encoder.load(str(tiny))
 
 
+SMALL = {
+    "steps": 6,
+    "batch_size": 4,
+    "batch_lengths": "mixed",
+    "queue_size": 12,
+    "queue_init": 4,
+    "eval_every": 2,
+    "precision": "float32",
+    "lr": 1e-3,
+    "head_lr": 1e-3,
+    "max_length": 16,
+}
+
+
+@pytest.fixture
+def go(tiny, monkeypatch):
+    """go(steps=3, ...) trains a tiny encoder by the library and returns the whole MoCoSE."""
+    loop, made = sys.modules["mocose_lib.train"], []
+
+    class Seen(loop.MoCoSE):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            made.append(self)
+
+    monkeypatch.setattr(loop, "MoCoSE", Seen)
+    pairs = {"images2014 dev": open_pairs("images2014", 20)}
+
+    def train(pooling="cls", dropout=0.1, sentences=64, checkpoint=None, choose=True, **changes):
+        settings = Settings(**{**SMALL, **changes})
+        torch.manual_seed(settings.seed)
+        encoder = Encoder.load(tiny, pooling, dropout=dropout, max_length=32)
+
+        def look(step):
+            return geometry.describe(encoder.encode(SENTENCES[:20]))
+
+        def measure(step):
+            return {"score": evaluate(encoder.encode, pairs)["average"], **look(step)}
+
+        loop.train(
+            encoder,
+            open_sentences(sentences),
+            settings,
+            evaluate=measure,
+            choose=choose,
+            probe=look,
+            checkpoint=checkpoint,
+            bar=False,
+        )
+        return made[-1]
+
+    return train
+
+
 def link_shipped(folder: Path) -> Path:
     """Lets a study in `folder` find the data that the repository ships."""
     (folder / "data").mkdir(parents=True, exist_ok=True)
@@ -145,21 +199,11 @@ def small(tiny, study):
         "corpus": "open",
         "corpus_size": 64,
         "benchmark": "sample",
-        "steps": 6,
-        "batch_size": 4,
-        "batch_lengths": "mixed",
-        "queue_size": 12,
-        "queue_init": 4,
-        "eval_every": 2,
-        "precision": "float32",
-        "lr": 1e-3,
-        "head_lr": 1e-3,
-        "max_length": 16,
         "eval_max_length": 32,
     }
 
     def make(**changes) -> Config:
-        return Config(**{**defaults, **changes})
+        return Config(**{**SMALL, **defaults, **changes})
 
     return make
 

@@ -1,10 +1,11 @@
-"""Sentences of the open corpus, and what several tests do with sentences."""
+"""Sentences and pairs of the open data, and what several tests do with sentences."""
 
 import lzma
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 ROOT = Path(__file__).resolve().parents[1]  # the repository
 ODD = [
@@ -19,6 +20,12 @@ def open_sentences(number: int, start: int = 0) -> list[str]:
     """`number` sentences of data/open from line `start` on."""
     with lzma.open(ROOT / "data" / "open" / "wikipedia.txt.xz", "rt", encoding="utf-8") as file:
         return [line.strip() for line in islice(file, start, start + number)]
+
+
+def open_pairs(task: str, number: int) -> pd.DataFrame:
+    """The first pairs of a table in data/open: columns score, sentence1, sentence2."""
+    path = ROOT / "data" / "open" / f"{task}.tsv"
+    return pd.read_csv(path, sep="\t", quoting=3, keep_default_na=False, nrows=number)
 
 
 SENTENCES = open_sentences(40, start=1000)

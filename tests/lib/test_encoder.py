@@ -1,18 +1,18 @@
 """Encoders: pooling by hand, and `encode`, whose numbers may depend on the sentences alone."""
 
+import json
 import shutil
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
+from texts import SENTENCES, open_pairs
 
+from mocose_lib import Encoder, InputError
 from mocose_lib.evaluation import sts
-from mocose_study.data import world
-from mocose_study.config import InputError
-from mocose_lib.encoder import Encoder, locate
 
 POOLINGS = ("cls", "cls_pooler", "mean", "first_last")
-SENTENCES = world.sentences(40, seed=7)
 
 
 @pytest.fixture(params=["bert", "roberta"])
@@ -53,7 +53,7 @@ def test_encode_twice_gives_the_same_bits(folder):
 @pytest.mark.parametrize("pooling", POOLINGS)
 def test_batch_size_does_not_change_a_score(folder, pooling):
     encoder = Encoder.load(folder, pooling)
-    pairs = world.sts_pairs("captions", 80)
+    pairs = open_pairs("images2014", 80)
     scores = []
     for size in (1, 7, 128):
         a, b = (encoder.encode(list(pairs[c]), batch_size=size) for c in ("sentence1", "sentence2"))
@@ -124,7 +124,9 @@ def test_position_numbers_from_zero_mean_the_usual_order(folder):
     with torch.no_grad():
         words = encoder.words(ids)
         torch.testing.assert_close(encoder(words, mask, usual), encoder(words, mask))
-        assert not torch.allclose(encoder(words, mask, usual.flip(1)), encoder(words, mask), atol=1e-4)
+        assert not torch.allclose(
+            encoder(words, mask, usual.flip(1)), encoder(words, mask), atol=1e-4
+        )
 
 
 def test_long_sentences_are_cut_at_what_the_encoder_can_read(folder):
@@ -163,7 +165,9 @@ def test_a_checkpoint_without_pooler_gets_a_fresh_one_from_the_seed(tiny, tmp_pa
     assert torch.equal(weights[0], weights[1]) and not torch.equal(weights[0], weights[2])
 
 
-@pytest.mark.parametrize("name", ["no-such-encoder", "nobody/no-such-encoder", "no such encoder!", "/nowhere/at/all"])
+@pytest.mark.parametrize(
+    "name", ["no-such-encoder", "nobody/no-such-encoder", "no such encoder!", "/nowhere/at/all"]
+)
 def test_an_unknown_encoder_is_one_clear_sentence(name):
     with pytest.raises(InputError) as caught:
         Encoder.load(name)
@@ -175,16 +179,93 @@ def test_a_damaged_encoder_is_one_clear_sentence(damage, tiny, tmp_path):
     folder = tmp_path / "broken"
     shutil.copytree(tiny, folder)
     if damage.startswith("no "):
-        (folder / {"no weights": "model.safetensors", "no tokenizer": "tokenizer.json"}[damage]).unlink()
+        (
+            folder / {"no weights": "model.safetensors", "no tokenizer": "tokenizer.json"}[damage]
+        ).unlink()
     else:
-        name = {"weights": "model.safetensors", "tokenizer": "tokenizer.json", "config": "config.json"}[damage]
+        name = {
+            "weights": "model.safetensors",
+            "tokenizer": "tokenizer.json",
+            "config": "config.json",
+        }[damage]
         (folder / name).write_bytes((folder / name).read_bytes()[:50])
     with pytest.raises(InputError) as caught:
         Encoder.load(str(folder))
     assert str(folder) in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_an_encoder_under_data_encoders_is_found_by_its_name(tiny, study):
-    shutil.copytree(tiny, study / "data" / "encoders" / "mine")
-    assert locate("mine") == study / "data" / "encoders" / "mine"
-    assert locate("another") is None
+def rewritten(tiny, folder, change):
+    """A copy of the tiny encoder with `change(weights)` in place of its weights."""
+    shutil.copytree(tiny, folder)
+    weights = load_file(folder / "model.safetensors")
+    save_file(change(weights), folder / "model.safetensors", metadata={"format": "pt"})
+    return folder
+
+
+def test_missing_weights_are_one_clear_sentence(tiny, tmp_path):
+    def change(weights):
+        return {k: v for k, v in weights.items() if "layer.1.output.dense" not in k}
+
+    with pytest.raises(InputError, match="2 of its weights are missing or have another shape"):
+        Encoder.load(rewritten(tiny, tmp_path / "lost", change))
+
+
+def test_weights_of_another_shape_are_one_clear_sentence(tiny, tmp_path):
+    def change(weights):
+        return {
+            k: v[:3].clone() if "layer.0.output.dense.w" in k else v for k, v in weights.items()
+        }
+
+    with pytest.raises(InputError, match="damaged"):
+        Encoder.load(rewritten(tiny, tmp_path / "other", change))
+
+
+def test_code_in_an_encoders_folder_is_never_executed(tiny, tmp_path):
+    """`auto_map` names classes in files of the folder, which transformers would import."""
+    folder = tmp_path / "hostile"
+    shutil.copytree(tiny, folder)
+    config = json.loads((folder / "config.json").read_text())
+    classes = {"AutoConfig": "hostile.Config", "AutoModel": "hostile.Model"}
+    (folder / "config.json").write_text(json.dumps(config | {"auto_map": classes}))
+    touched = tmp_path / "executed"
+    (folder / "hostile.py").write_text(
+        f"open({str(touched)!r}, 'w')\nclass Config: pass\nModel = Config\n"
+    )
+    assert np.array_equal(
+        Encoder.load(folder).encode(SENTENCES), Encoder.load(tiny).encode(SENTENCES)
+    )
+    assert not touched.exists()
+
+
+def test_an_unknown_pooling_is_one_clear_sentence(tiny):
+    with pytest.raises(InputError, match="pooling = 'max' is not possible"):
+        Encoder.load(tiny, pooling="max")
+
+
+def test_loading_prints_no_table_of_weights(masked, capfd):
+    """The head of masked words is of no use to an encoder, and the pooler is missing."""
+    Encoder.load(masked)
+    printed = capfd.readouterr()
+    assert (
+        "UNEXPECTED" not in printed.out + printed.err and "MISSING" not in printed.out + printed.err
+    )
+
+
+def test_random_weights_are_those_of_their_seed(tiny):
+    a, b, c = (Encoder.load(tiny) for _ in range(3))
+    trained = a.encode(SENTENCES)
+    for encoder, seed in ((a, 1), (b, 1), (c, 2)):
+        encoder.randomize(seed)
+    assert np.array_equal(a.encode(SENTENCES), b.encode(SENTENCES))
+    assert not np.allclose(a.encode(SENTENCES), c.encode(SENTENCES), atol=1e-3)
+    assert not np.allclose(a.encode(SENTENCES), trained, atol=1e-3)
+
+
+def test_pad_is_row_by_row(encoder):
+    ids = encoder.tokenize(SENTENCES)
+    padded, mask = encoder.pad(ids)
+    rows = [torch.tensor(tokens) for tokens in ids]
+    fill = encoder.tokenizer.pad_token_id
+    expected = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=fill)
+    assert torch.equal(padded, expected)
+    assert mask.sum(1).tolist() == [*map(len, ids)] and mask[:, 0].all()

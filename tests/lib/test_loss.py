@@ -46,7 +46,9 @@ def vectors(batch=5, n=7, dim=4):
 def test_equals_the_formula_in_loops(temperature, similarity, batch_negatives):
     q, k, n = vectors()
     found = info_nce(q, k, n, temperature, similarity, batch_negatives).item()
-    assert found == pytest.approx(in_loops(q, k, n, temperature, similarity, batch_negatives), rel=1e-4)
+    assert found == pytest.approx(
+        in_loops(q, k, n, temperature, similarity, batch_negatives), rel=1e-4
+    )
 
 
 def test_by_hand():
@@ -63,8 +65,12 @@ def test_without_any_negative_the_loss_is_zero():
 
 def test_cosine_ignores_lengths_and_dot_does_not():
     q, k, n = vectors()
-    assert info_nce(3 * q, k, n, 0.5).item() == pytest.approx(info_nce(q, k, n, 0.5).item(), rel=1e-5)
-    assert info_nce(3 * q, k, n, 0.5, "dot").item() != pytest.approx(info_nce(q, k, n, 0.5, "dot").item(), rel=1e-2)
+    assert info_nce(3 * q, k, n, 0.5).item() == pytest.approx(
+        info_nce(q, k, n, 0.5).item(), rel=1e-5
+    )
+    assert info_nce(3 * q, k, n, 0.5, "dot").item() != pytest.approx(
+        info_nce(q, k, n, 0.5, "dot").item(), rel=1e-2
+    )
 
 
 def test_the_gradient_at_the_query_is_that_of_the_formula():

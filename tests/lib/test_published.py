@@ -12,17 +12,17 @@ import torch
 from torch import nn
 
 from mocose_lib import augment
-from mocose_study.data import corpora as data
 from mocose_lib import train as loop
-from mocose_study.config import Config, InputError
 from mocose_lib.ema import decay_at
 from mocose_lib.encoder import Encoder
 from mocose_lib.loss import info_nce
-from mocose_study.systems.base import load_encoder, training_ids
 from mocose_lib.model import Branch, View, projection
 from mocose_lib.queue import RANDOM, NegativeQueue
-from mocose_study.config.profiles import AS_DESCRIBED, AS_PUBLISHED, configure
 from mocose_lib.train import Training, encode_as
+from mocose_study.config import Config, InputError
+from mocose_study.config.profiles import AS_DESCRIBED, AS_PUBLISHED, configure
+from mocose_study.data import corpora as data
+from mocose_study.systems.base import load_encoder, training_ids
 
 PRESETS = {"study": {}, "as_described": AS_DESCRIBED, "as_published": AS_PUBLISHED}
 EMBEDDINGS = "encoder.model.embeddings."
@@ -33,7 +33,9 @@ def trained(monkeypatch):
     """trained(config, steps=n): a Training after n steps of the real loop."""
     made = []
     real = Training.__init__
-    monkeypatch.setattr(Training, "__init__", lambda self, *a: (real(self, *a), made.append(self))[0])
+    monkeypatch.setattr(
+        Training, "__init__", lambda self, *a: (real(self, *a), made.append(self))[0]
+    )
 
     def go(config):
         encoder = load_encoder(config, "cpu")
@@ -62,8 +64,14 @@ def test_other_keys_of_the_batch_are_negatives_only_behind_their_switch():
     queue_only = math.log(1 + 3 * math.exp(-1))
     with_batch = math.log(1 + (3 + 3) * math.exp(-1))
     assert info_nce(q, k, n, 1.0).item() == pytest.approx(queue_only, abs=1e-6)
-    assert info_nce(q, k, n, 1.0, batch_negatives=True).item() == pytest.approx(with_batch, abs=1e-6)
-    assert AS_PUBLISHED["batch_negatives"] and not AS_DESCRIBED["batch_negatives"] and not Config().batch_negatives
+    assert info_nce(q, k, n, 1.0, batch_negatives=True).item() == pytest.approx(
+        with_batch, abs=1e-6
+    )
+    assert (
+        AS_PUBLISHED["batch_negatives"]
+        and not AS_DESCRIBED["batch_negatives"]
+        and not Config().batch_negatives
+    )
 
 
 # 2
@@ -71,7 +79,9 @@ def test_similarity_is_the_dot_product_as_described_and_the_cosine_as_published(
     q, k, n = torch.tensor([[2.0, 0.0]]), torch.tensor([[3.0, 0.0]]), torch.tensor([[4.0, 0.0]])
     dot = -math.log(math.exp(6) / (math.exp(6) + math.exp(8)))
     assert info_nce(q, k, n, 1.0, AS_DESCRIBED["similarity"]).item() == pytest.approx(dot, abs=1e-5)
-    assert info_nce(q, k, n, 1.0, AS_PUBLISHED["similarity"]).item() == pytest.approx(math.log(2), abs=1e-5)
+    assert info_nce(q, k, n, 1.0, AS_PUBLISHED["similarity"]).item() == pytest.approx(
+        math.log(2), abs=1e-5
+    )
 
 
 # 3
@@ -99,7 +109,9 @@ def test_the_ema_horizon_is_no_constant_of_the_code():
 
 # 5
 @pytest.mark.parametrize("moment", ["after_step", "before_forward"])
-def test_the_target_is_updated_after_the_step_or_before_the_forward_pass(small, trained, monkeypatch, moment):
+def test_the_target_is_updated_after_the_step_or_before_the_forward_pass(
+    small, trained, monkeypatch, moment
+):
     calls = []
     for name in ("update_ema", "contrast", "optimise"):
         recorded(monkeypatch, name, calls)
@@ -129,18 +141,24 @@ def test_keys_are_detached_unless_published(small, monkeypatch, trained, preset)
     assert not any(a[2].requires_grad for _, a in calls)  # the queue's never are
 
 
-def test_the_key_gradient_reaches_the_shared_embeddings_only_as_published(small, trained, monkeypatch):
+def test_the_key_gradient_reaches_the_shared_embeddings_only_as_published(
+    small, trained, monkeypatch
+):
     """Without a query gradient, what is left at the word embeddings comes through the keys."""
     found = {}
     for detach in (True, False):
         config = small(shared_embeddings=True, detach_keys=detach, steps=1, selection="last")
         with monkeypatch.context() as once:
             real = loop.info_nce
-            once.setattr(loop, "info_nce", lambda q, *rest, real=real: real(q.detach(), *rest) + 0 * q.sum())
+            once.setattr(
+                loop, "info_nce", lambda q, *rest, real=real: real(q.detach(), *rest) + 0 * q.sum()
+            )
             t = trained(config)
         word = t.scored.model.get_input_embeddings().weight.grad
         found[detach] = word.abs().max().item()
-        assert all(p.grad is None for n, p in t.target.named_parameters() if not n.startswith(EMBEDDINGS))
+        assert all(
+            p.grad is None for n, p in t.target.named_parameters() if not n.startswith(EMBEDDINGS)
+        )
     assert found[True] == 0 and found[False] > 0
 
 
@@ -196,7 +214,9 @@ def test_fgsm_uses_the_gradient_of_this_input(small, trained, monkeypatch):
 def test_fgsm_uses_the_last_steps_gradient_only_behind_its_switch(small, trained, monkeypatch):
     found, left = noise(monkeypatch), []
     real = loop.optimise
-    monkeypatch.setattr(loop, "optimise", lambda t, loss: (real(t, loss), left.append(t.stale_gradient))[0])
+    monkeypatch.setattr(
+        loop, "optimise", lambda t, loss: (real(t, loss), left.append(t.stale_gradient))[0]
+    )
     trained(small(**STILL, fgsm_gradient="stale"))
     gradients = [gradient for _, gradient in found[::2]]
     assert gradients[0] is None
@@ -236,7 +256,9 @@ def published_queue(size, init, batch, steps):
     return seen
 
 
-@pytest.mark.parametrize(("size", "init", "batch"), [(12, 4, 4), (12, 0, 4), (12, 12, 4), (13, 3, 5), (512, 128, 64)])
+@pytest.mark.parametrize(
+    ("size", "init", "batch"), [(12, 4, 4), (12, 0, 4), (12, 12, 4), (13, 3, 5), (512, 128, 64)]
+)
 def test_the_published_queue_grows_past_its_size_only_behind_its_switch(size, init, batch):
     steps = 2 * (size // batch) + 3
     lengths = {}
@@ -263,7 +285,11 @@ def test_target_dropout_is_active_unless_switched_off(small, encoder, view, drop
     t = Training(small(target_dropout=dropout), encoder)
     assert torch.equal(t.target(view), t.target(view)) != dropout
     assert not torch.equal(t.online(view), t.online(view))
-    assert Config().target_dropout and AS_DESCRIBED["target_dropout"] and AS_PUBLISHED["target_dropout"]
+    assert (
+        Config().target_dropout
+        and AS_DESCRIBED["target_dropout"]
+        and AS_PUBLISHED["target_dropout"]
+    )
 
 
 # 11
@@ -274,7 +300,9 @@ def test_the_optimiser_is_adam_as_described_and_adamw_as_published(encoder):
 
 # 12
 @pytest.mark.parametrize("preset", PRESETS)
-def test_checkpoints_are_chosen_on_the_test_sets_only_as_published(small, trained, monkeypatch, preset):
+def test_checkpoints_are_chosen_on_the_test_sets_only_as_published(
+    small, trained, monkeypatch, preset
+):
     asked = []
     for name in ("dev_score", "test_score"):
         monkeypatch.setattr(loop.sts, name, lambda *a, name=name: asked.append(name) or 1.0)

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from mocose_lib import augment
+from mocose_lib.fgsm import moved
 
 
 def generator(seed=0):
@@ -22,35 +23,37 @@ def mask(batch=6, length=9):
 def test_fgsm_equals_loops_and_a_value_by_hand():
     x = torch.tensor([[[1.0, 2.0, 3.0]]])
     gradient = torch.tensor([[[0.2, -7.0, 0.0]]])
-    assert augment.fgsm(x, gradient, 0.5).flatten().tolist() == [1.5, 1.5, 3.0]
+    assert moved(x, gradient, 0.5).flatten().tolist() == [1.5, 1.5, 3.0]
     big, slope = words(), words() - 10
-    found = augment.fgsm(big, slope, 0.25)
+    found = moved(big, slope, 0.25)
     for i, value in enumerate(found.flatten().tolist()):
         g = slope.flatten()[i].item()
-        assert value == pytest.approx(big.flatten()[i].item() + 0.25 * ((g > 0) - (g < 0)), abs=1e-5)
+        assert value == pytest.approx(
+            big.flatten()[i].item() + 0.25 * ((g > 0) - (g < 0)), abs=1e-5
+        )
 
 
 def test_fgsm_goes_uphill():
     """The perturbed input has a larger loss than the input, and than its opposite."""
     x = words().requires_grad_()
-    loss = lambda z: (z.sin() ** 2).sum()  # noqa: E731
+    loss = lambda z: (z.sin() ** 2).sum()
     gradient = torch.autograd.grad(loss(x), x)[0]
-    assert loss(augment.fgsm(x, gradient, 1e-3)) > loss(x) > loss(augment.fgsm(x, gradient, -1e-3))
+    assert loss(moved(x, gradient, 1e-3)) > loss(x) > loss(moved(x, gradient, -1e-3))
 
 
 def test_fgsm_without_gradient_or_epsilon_is_the_identity():
     x = words()
-    assert augment.fgsm(x, None, 1.0) is x and augment.fgsm(x, x, 0.0) is x
+    assert moved(x, None, 1.0) is x and moved(x, x, 0.0) is x
 
 
 @pytest.mark.parametrize("shape", [(6, 9, 10), (4, 9, 10), (6, 5, 10), (8, 12, 10)])
 def test_another_batchs_gradient_is_cut_or_filled_with_zeros(shape):
     gradient = words()
-    found = augment.fit(gradient, torch.Size(shape))
+    found = moved(torch.zeros(shape), gradient, 1.0)
     for row in range(shape[0]):
         for place in range(shape[1]):
             inside = row < 6 and place < 9
-            expected = gradient[row, place] if inside else torch.zeros(10)
+            expected = gradient[row, place].sign() if inside else torch.zeros(10)
             assert torch.equal(found[row, place], expected)
 
 
@@ -60,7 +63,10 @@ def test_shuffled_positions_permute_the_real_tokens_and_keep_the_padding():
         n = int(real.sum())
         assert sorted(row[:n].tolist()) == list(range(n))
         assert row[n:].tolist() == list(range(n, len(row)))
-    assert any(row[:n].tolist() != sorted(row[:n].tolist()) for row, n in zip(found, mask().sum(1), strict=True))
+    assert any(
+        row[:n].tolist() != sorted(row[:n].tolist())
+        for row, n in zip(found, mask().sum(1), strict=True)
+    )
 
 
 def test_every_order_of_positions_is_as_likely_as_the_next():
@@ -94,7 +100,10 @@ def test_feature_cutoff_zeroes_so_many_features_in_all_tokens(rate):
 
 def test_rows_lose_different_tokens_and_features():
     x, real = torch.ones(50, 20, 20), torch.ones(50, 20, dtype=torch.bool)
-    for found in (augment.token_cutoff(x, real, 0.1, generator()), augment.feature_cutoff(x, 0.1, generator())):
+    for found in (
+        augment.token_cutoff(x, real, 0.1, generator()),
+        augment.feature_cutoff(x, 0.1, generator()),
+    ):
         assert len(found.unique(dim=0)) > 25
 
 

@@ -4,9 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from mocose_study.config import Config, vary
-from mocose_lib.encoder import Encoder
-from mocose_study.systems.base import load_encoder
+from mocose_lib import Encoder, Settings
+from mocose_lib.encoder import make_identity
 from mocose_lib.model import Branch, View, predictor, projection, target_of
 
 
@@ -27,7 +26,9 @@ def test_projection_is_built_as_published(layers):
 @pytest.mark.parametrize("layers", range(4))
 def test_predictor_is_built_as_published(layers):
     head = predictor(layers, 8, "published", 0.1)
-    assert kinds(head) == PUBLISHED_PROJECTION * (layers - 1) + (["Linear", "Tanh"] if layers else [])
+    assert kinds(head) == PUBLISHED_PROJECTION * (layers - 1) + (
+        ["Linear", "Tanh"] if layers else []
+    )
     assert head(torch.randn(5, 8)).shape == (5, 8)
 
 
@@ -50,8 +51,8 @@ def view(encoder):
 @pytest.mark.parametrize("q", range(4))
 def test_query_and_keys_have_one_width(encoder, view, p, q, dim, style):
     if dim and not p:
-        return  # Config refuses it
-    config = Config(projection_layers=p, predictor_layers=q, predictor_dim=dim, heads=style)
+        return  # Settings refuse it
+    config = Settings(projection_layers=p, predictor_layers=q, predictor_dim=dim, heads=style)
     online = Branch(encoder, config)
     target = target_of(online, config)
     assert online(view).shape == target(view).shape == (2, dim or 16)
@@ -59,7 +60,7 @@ def test_query_and_keys_have_one_width(encoder, view, p, q, dim, style):
 
 
 def test_a_branch_equals_its_parts_in_order(encoder, view):
-    online = Branch(encoder, Config(pooler_activation="tanh")).eval()
+    online = Branch(encoder, Settings(pooler_activation="tanh")).eval()
     x = encoder(view.words, view.mask)  # [CLS]
     x = torch.tanh(x @ encoder.pooler.weight.T + encoder.pooler.bias)
     linear, norm, _ = online.projection
@@ -70,19 +71,19 @@ def test_a_branch_equals_its_parts_in_order(encoder, view):
 
 
 def test_the_target_is_the_online_branch_without_predictor_and_gradients(encoder, view):
-    config = Config(predictor_layers=0)
+    config = Settings(predictor_layers=0)
     online = Branch(encoder, config).eval()
     target = target_of(online, config).eval()
     torch.testing.assert_close(target(view), online(view))
     assert not any(p.requires_grad for p in target.parameters())
     own = {id(p) for p in online.parameters()}
     assert not any(id(p) in own for p in target.parameters())
-    assert len(target_of(Branch(encoder, Config()), Config()).predictor) == 0
+    assert len(target_of(Branch(encoder, Settings()), Settings()).predictor) == 0
 
 
 def test_symmetric_branches_differ_in_nothing_but_dropout(encoder, view):
     """MoCoSE's figure 5: no predictor and decay 0 make both branches the same function."""
-    config = Config(predictor_layers=0, ema_decay=0.0)
+    config = Settings(predictor_layers=0, ema_decay=0.0)
     online = Branch(encoder, config).eval()
     target = target_of(online, config).eval()
     torch.testing.assert_close(online(view), target(view), rtol=0, atol=1e-5)
@@ -90,7 +91,7 @@ def test_symmetric_branches_differ_in_nothing_but_dropout(encoder, view):
 
 @pytest.mark.parametrize("moment", ["online", "target"])
 def test_a_forward_pass_changes_nothing(encoder, view, moment):
-    config = Config()
+    config = Settings()
     online = Branch(encoder, config).train()
     target = target_of(online, config).train()
     before = [{k: v.clone() for k, v in b.state_dict().items()} for b in (online, target)]
@@ -101,8 +102,9 @@ def test_a_forward_pass_changes_nothing(encoder, view, moment):
 
 def test_heads_are_paired_over_a_grid(tiny):
     """Same seed, same projection, however deep the predictor; another seed, another projection."""
+
     def weight(**changes):
-        return Branch(Encoder.load(str(tiny)), Config(**changes)).projection[0].weight
+        return Branch(Encoder.load(str(tiny)), Settings(**changes)).projection[0].weight
 
     assert torch.equal(weight(predictor_layers=1), weight(predictor_layers=3))
     assert not torch.equal(weight(seed=1), weight(seed=2))
@@ -110,7 +112,7 @@ def test_heads_are_paired_over_a_grid(tiny):
 
 def test_building_heads_leaves_the_random_numbers_alone(encoder):
     torch.manual_seed(3)
-    Branch(encoder, Config())
+    Branch(encoder, Settings())
     after = torch.rand(2)
     torch.manual_seed(3)
     assert torch.equal(after, torch.rand(2))
@@ -118,8 +120,9 @@ def test_building_heads_leaves_the_random_numbers_alone(encoder):
 
 @pytest.mark.parametrize("heads", ["published", "plain"])
 def test_heads_that_start_as_the_identity_hand_the_vectors_on(tiny, heads):
-    config = Config(head_init="identity", heads=heads, head_dropout=0.0, projection_layers=2)
-    encoder = load_encoder(vary(config, encoder=str(tiny)), "cpu")
+    config = Settings(head_init="identity", heads=heads, head_dropout=0.0, projection_layers=2)
+    encoder = Encoder.load(tiny)
+    make_identity(encoder.pooler)
     branch = Branch(encoder, config)
     for layer in (encoder.pooler, *branch.projection, *branch.predictor):
         if isinstance(layer, nn.Linear):
@@ -130,5 +133,5 @@ def test_heads_that_start_as_the_identity_hand_the_vectors_on(tiny, heads):
 
 
 def test_a_narrower_head_starts_as_the_first_features(tiny):
-    branch = Branch(Encoder.load(str(tiny)), Config(head_init="identity", predictor_dim=4))
+    branch = Branch(Encoder.load(str(tiny)), Settings(head_init="identity", predictor_dim=4))
     assert torch.equal(branch.projection[0].weight, torch.eye(4, branch.encoder.width))

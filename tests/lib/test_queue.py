@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-from mocose_study.config import Config
-from mocose_lib.queue import RANDOM, NegativeQueue, ages_over_time
+from mocose_lib.queue import RANDOM, NegativeQueue
 
 BATCH, DIM = 4, 3
 
@@ -109,12 +108,8 @@ def test_a_saved_queue_goes_on_like_the_unbroken_one():
 def test_a_queue_loaded_to_a_gpu_goes_on():
     """torch.load(map_location="cuda") moves ages too; enqueue makes new ones on the CPU."""
     q = queue(7, 3)
-    q.load_state_dict({k: v.cuda() if isinstance(v, torch.Tensor) else v for k, v in q.state_dict().items()})
+    q.load_state_dict(
+        {k: v.cuda() if isinstance(v, torch.Tensor) else v for k, v in q.state_dict().items()}
+    )
     q.enqueue(keys_of(1).cuda(), 1)
     assert q.negatives().is_cuda and q.ages(1).tolist() == [0] * 4 + [RANDOM] * 3
-
-
-def test_ages_over_time_by_hand():
-    config = Config(queue_size=5, queue_init=2, batch_size=2)
-    found = [ages.tolist() for ages in ages_over_time(config, steps=4)]
-    assert found == [[RANDOM] * 2, [1, 1, RANDOM, RANDOM], [1, 1, 2, 2, RANDOM], [1, 1, 2, 2, 3]]
