@@ -17,7 +17,9 @@ def commands(profile, *flags):
          *flags], cwd=ROOT, capture_output=True, text=True,
     )  # fmt: skip
     assert found.returncode == 0, found.stderr
-    lines = [line.partition("mocose grid ")[2] for line in (found.stdout + found.stderr).splitlines()]
+    lines = [
+        line.partition("mocose grid ")[2] for line in (found.stdout + found.stderr).splitlines()
+    ]
     return sorted(filter(None, lines))
 
 

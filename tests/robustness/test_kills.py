@@ -1,0 +1,182 @@
+"""SIGKILL at random moments: no finished run is lost, no number changes, no process stays."""
+
+import json
+import multiprocessing
+import os
+import random
+import signal
+import time
+
+import psutil
+import pytest
+
+from mocose_lib import InputError, trainer
+from mocose_study.runs import pool
+from mocose_study.runs import run as runs
+from mocose_study.runs.files import is_done, read_run, run_file, run_id
+from mocose_study.runs.leftovers import sweep_leftovers
+from mocose_study.runs.pool import outcomes, start_worker
+
+fork = multiprocessing.get_context("fork")  # what is imported already need not be imported again
+
+
+def make_all(configs) -> None:
+    """Makes the runs with a checkpoint after every step."""
+    trainer.SAVE_SECONDS, trainer.SAVE_SHARE = 0.0, float("inf")
+    for config in configs:
+        runs.run(config, "kills", "cpu")
+
+
+def check_kills(small, study, kills, steps, seeds):
+    configs = [small(steps=steps, eval_every=steps // 2, seed=seed) for seed in range(seeds)]
+    started = time.monotonic()
+    unbroken = {run_id(c): read_run(runs.run(c, "whole", "cpu")) for c in configs}
+    span, rng = time.monotonic() - started, random.Random(0)
+    folder, finished = study / "data" / "runs" / "kills", {}
+    for attempt in range(kills + 1):
+        job = fork.Process(target=make_all, args=(configs,))
+        job.start()
+        if attempt < kills:
+            job.join(rng.random() * span / 2)
+            job.kill()
+        job.join()
+        for name, content in finished.items():
+            assert (folder / name).read_bytes() == content, "a finished run was lost or changed"
+        finished = {path.name: path.read_bytes() for path in folder.glob("*.json")}
+        assert all(read_run(folder / name) for name in finished)
+    assert job.exitcode == 0
+    sweep_leftovers()
+    left = [*folder.iterdir(), *(study / "data" / "checkpoints").iterdir()]
+    assert sorted(p.name for p in left) == sorted(f"{name}.json" for name in unbroken)
+    for name, before in unbroken.items():
+        killed = read_run(folder / f"{name}.json")
+        assert killed["metrics"] == before["metrics"], "a kill changed a number"
+        assert killed["progress"]["history"] == before["progress"]["history"]
+
+
+def test_five_kills_lose_no_run_and_change_no_number(small, study):
+    check_kills(small, study, kills=5, steps=8, seeds=2)
+
+
+@pytest.mark.slow
+def test_fifty_kills_lose_no_run_and_change_no_number(small, study):
+    check_kills(small, study, kills=50, steps=60, seeds=12)
+
+
+# --- two grids ---
+def grid_with_diary(configs, diary) -> None:
+    """A grid that writes down which runs it makes itself."""
+    real = runs.measured
+
+    def measured(config, *rest):
+        with diary.open("a") as file:
+            file.write(json.dumps([os.getpid(), config.seed]) + "\n")
+        time.sleep(0.3)
+        return real(config, *rest)
+
+    runs.measured = measured
+    runs.run_grid(configs, "quick", workers=0, bar=False)
+
+
+def test_two_grids_at_once_share_the_work(small, study):
+    configs = [small(method="untrained", seed=seed) for seed in range(6)]
+    runs.prepare(configs)
+    jobs = [fork.Process(target=grid_with_diary, args=(configs, study / "diary")) for _ in range(2)]
+    for job in jobs:
+        job.start()
+    for job in jobs:
+        job.join()
+    made = [json.loads(line) for line in (study / "diary").read_text().splitlines()]
+    assert [job.exitcode for job in jobs] == [0, 0] and all(is_done(c, "quick") for c in configs)
+    assert sorted(seed for _, seed in made) == list(range(6)), "a run was made twice, or not"
+    assert len({process for process, _ in made}) == 2, "one grid did everything"
+
+
+def test_a_run_that_another_process_makes_is_left_to_it(small, study):
+    config = small(method="untrained")
+    reached = fork.Event()
+
+    def hold():
+        runs.measured = lambda *a: (reached.set(), time.sleep(60))
+        runs.run(config, "quick")
+
+    job = fork.Process(target=hold)
+    job.start()
+    assert reached.wait(30)
+    assert not runs.make_run(config, run_file(config, "quick"), wait=False)
+    job.kill()  # its lock goes with it
+    job.join()
+    assert runs.make_run(config, run_file(config, "quick"), wait=False)
+
+
+# --- workers ---
+def answer(job):
+    if job == "kill me":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if job == "fail":
+        raise InputError("this cannot be.")
+    return 2 * job
+
+
+def test_a_killed_worker_takes_only_its_own_job_with_it(monkeypatch):
+    monkeypatch.setattr(pool.multiprocessing, "get_context", lambda kind: fork)
+    found = {job: (result, error) for job, result, error in outcomes(answer, [1, "kill me", 2], 1)}
+    assert found[1] == (2, None) and found[2] == (4, None)
+    result, error = found["kill me"]
+    told = r"its process was killed \(exit code -9\); the same command goes on from here"
+    assert result is None
+    with pytest.raises(InputError, match=told):
+        raise error
+
+
+def test_a_failing_job_is_reported_and_the_others_go_on():
+    found = list(outcomes(answer, [1, "fail", 2], 0))
+    assert [(job, result) for job, result, _ in found] == [(1, 2), ("fail", None), (2, 4)]
+    assert str(found[1][2]) == "this cannot be."
+
+
+def test_a_worker_ends_with_the_process_that_started_it():
+    """Else every kill would leave processes that go on computing, or wait for ever."""
+    told, tell = fork.Pipe()
+
+    def worker():
+        start_worker()
+        tell.send(os.getpid())
+        time.sleep(600)
+
+    def parent():
+        fork.Process(target=worker).start()
+        time.sleep(600)
+
+    job = fork.Process(target=parent)
+    job.start()
+    assert told.poll(30)
+    process = psutil.Process(told.recv())
+    job.kill()
+    job.join()
+    wait_for(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE)
+
+
+# --- what killed processes leave behind ---
+def test_leftovers_are_swept_and_what_is_in_use_stays(study):
+    gone = fork.Process(target=int)
+    gone.start()
+    gone.join()
+    runs_folder, cache = study / "data" / "runs" / "quick", study / "data" / "cache"
+    runs_folder.mkdir(parents=True)
+    cache.mkdir()
+    dead = [runs_folder / f".a.json.{gone.pid}", cache / f".b.arrow.{gone.pid}", cache / "tmpdead"]
+    alive = [runs_folder / f".a.json.{os.getppid()}", cache / "tmpopen", cache / "c.arrow"]
+    for path in (*dead, *alive):
+        path.write_text("half")
+    with (cache / "tmpopen").open():
+        sweep_leftovers()
+    assert not any(path.exists() for path in dead) and all(path.exists() for path in alive)
+
+
+def wait_for(condition, seconds=60):
+    """Polls; a hang fails the test, a slow machine does not."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.1)

@@ -1,0 +1,224 @@
+"""Runs: one file each, with what was done and what came of it."""
+
+import json
+
+import numpy as np
+import pytest
+
+from mocose_lib import InputError, evaluate, trainer
+from mocose_study.config import Config
+from mocose_study.data import benchmarks
+from mocose_study.data.corpora import load_corpus
+from mocose_study.fast import processor
+from mocose_study.runs import curves, measure, run
+from mocose_study.runs.files import is_done, read_run, run_file, run_id, write_run
+from mocose_study.runs.run import run as make
+from mocose_study.systems import METHODS
+from mocose_study.systems.base import load_encoder
+
+
+def average(encode, config):
+    return evaluate(encode, benchmarks.test_tables(config.benchmark))["average"]
+
+
+def plain(path):
+    """Its content, if it is strict JSON."""
+    return json.loads(path.read_text(), parse_constant=lambda name: pytest.fail(f"{name} is there"))
+
+
+# --- a run ---
+@pytest.fixture
+def finished(small):
+    config = small()
+    return config, make(config, "quick", "cpu")
+
+
+def test_a_run_file_says_what_was_done_with_what(finished, study):
+    config, path = finished
+    assert path == run_file(config, "quick") and is_done(config, "quick") and study in path.parents
+    record = plain(path)
+    assert Config.from_dict(record["config"]) == config and record["id"] == path.stem
+    assert {"corpus", "benchmark", "encoder"} <= set(record["inputs"])
+    assert {"sts_avg", "sts_dev", "sts_last"} <= set(record["metrics"])
+    history = record["progress"]["history"]
+    assert [row["step"] for row in history] == [2, 4, 6]
+    best = max(history, key=lambda row: row["score"])
+    assert record["progress"]["best_step"] == best["step"]
+    assert record["metrics"]["sts_dev"] == pytest.approx(best["score"], abs=1e-3)
+    assert record["metrics"]["sts_last"] == pytest.approx(history[-1]["test"], abs=1e-3)
+
+
+def test_a_finished_run_is_not_done_again_and_leaves_no_checkpoint(finished, study):
+    config, path = finished
+    before = path.stat().st_mtime_ns
+    assert make(config, "quick", "cpu") == path and path.stat().st_mtime_ns == before
+    assert not list((study / "data" / "checkpoints").glob("*"))
+
+
+@pytest.mark.parametrize("changes", [{"method": "untrained"}, {"selection": "last"}])
+def test_a_run_without_a_chosen_checkpoint_is_plain_json_too(small, changes):
+    plain(make(small(**changes), "quick", "cpu"))
+
+
+def test_a_runs_name_depends_on_its_fields_and_on_the_encoders_content(small, tiny_roberta):
+    names = {run_id(c) for c in (small(), small(seed=1), small(encoder=str(tiny_roberta)))}
+    assert len(names) == 3 and run_id(small()) in names
+
+
+def test_an_untrained_run_scores_the_encoder_as_it_comes(small):
+    config = small(method="untrained")
+    found = read_run(make(config, "quick", "cpu"))["metrics"]
+    assert found["sts_avg"] == pytest.approx(
+        average(load_encoder(config, "cpu").encode, config), abs=0.01
+    )
+
+
+def test_resamples_of_the_test_pairs_stand_in_the_file_where_they_are_asked_for(small):
+    config = small(method="untrained", resamples=20)
+    plain, asked = (read_run(make(c, "quick", "cpu")) for c in (small(method="untrained"), config))
+    assert "resampled" not in plain and plain["metrics"] == asked["metrics"]
+    assert len(asked["resampled"]) == 20 and np.std(asked["resampled"]) > 0
+    assert np.mean(asked["resampled"]) == pytest.approx(asked["metrics"]["sts_avg"], abs=10)
+
+
+def test_whitening_behind_training_is_learnt_from_the_corpus(small):
+    """Against eigenvectors of the covariance of its first sentences, from the same training."""
+    config = small(method="simcse", whitened_on=50)
+    encode = METHODS["simcse"](config).encode
+    known = encode(load_corpus(config.corpus, config.corpus_size)[:50]["sentence"])
+    variance, directions = np.linalg.eigh(np.cov(known.T, dtype=np.float64))
+    kept = variance > 1e-6 * variance.max()
+    kernel = directions[:, kept] / np.sqrt(variance[kept])
+    expected = average(lambda texts: (encode(texts) - known.mean(0)) @ kernel, config)
+    found = read_run(make(config, "quick", "cpu"))["metrics"]["sts_avg"]
+    assert found == pytest.approx(expected, abs=0.01)
+    assert found != pytest.approx(average(encode, config), abs=0.1)
+
+
+@pytest.mark.parametrize("place", ["train", "evaluate", "write"])
+def test_an_interrupted_run_ends_with_the_same_numbers(small, monkeypatch, place):
+    """And its seconds count the part before the interruption."""
+    config = small()
+    whole = read_run(make(config, "whole", "cpu"))
+    monkeypatch.setattr(trainer, "SAVE_SECONDS", -1.0)
+    monkeypatch.setattr(trainer, "SAVE_SHARE", float("inf"))
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as once:
+        if place == "train":
+            real, calls = trainer.Trainer.optimise, iter(range(1, 99))
+            once.setattr(
+                trainer.Trainer, "optimise", lambda *a: stop() if next(calls) == 4 else real(*a)
+            )
+        else:
+            once.setattr(
+                *(measure, "evaluate") if place == "evaluate" else (run, "write_run"), stop
+            )
+        with pytest.raises(KeyboardInterrupt):
+            make(config, "broken", "cpu")
+    assert not is_done(config, "broken")
+    record = read_run(make(config, "broken", "cpu"))
+    assert record["metrics"] == whole["metrics"]
+    assert record["progress"]["history"] == whole["progress"]["history"]
+    assert record["seconds"] >= record["progress"]["seconds"] > 0
+
+
+def test_bf16_is_refused_where_the_processor_is_slow_at_it(small, monkeypatch):
+    monkeypatch.setattr(processor, "instruction_sets", lambda: ["avx2"])
+    with pytest.raises(InputError, match="set precision = 'float32', or use a GPU"):
+        make(small(precision="bf16"), "quick", "cpu")
+    monkeypatch.setattr(processor, "instruction_sets", lambda: ["avx2", "amx_bf16"])
+    processor.check_precision(small(precision="bf16"), "cpu")
+
+
+def test_curves_for_tensorboard_and_as_csv(finished, tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    _, path = finished
+    record = read_run(path)
+    curves.write_curves(record, tmp_path / "logs")
+    folder = tmp_path / "logs" / record["id"]
+    lines = (folder / "history.csv").read_text().splitlines()
+    assert len(lines) == 4 and lines[0].startswith("step,loss,score")
+    events = EventAccumulator(str(folder)).Reload().Scalars("history/loss")
+    losses = [row["loss"] for row in record["progress"]["history"]]
+    assert [e.step for e in events] == [2, 4, 6]
+    assert [e.value for e in events] == pytest.approx(losses, rel=1e-6)
+
+
+# --- run files that are not as they were written ---
+def rewritten(path, **changes):
+    write_run(path, read_run(path) | changes)
+
+
+DAMAGES = {
+    "truncated": lambda p: p.write_text(p.read_text()[:500]),
+    "empty": lambda p: p.write_text(""),
+    "binary": lambda p: p.write_bytes(b"\xff\xfe\x00" * 40),
+    "a list": lambda p: p.write_text("[]"),
+    "a number": lambda p: p.write_text("3"),
+    "without metrics": lambda p: rewritten(p, metrics=None),
+    "with a text for a number": lambda p: rewritten(p, metrics={"sts_avg": "99.0"}),
+    "with a text for its seconds": lambda p: rewritten(p, seconds="long"),
+    "edited": lambda p: p.write_text(
+        p.read_text().replace(str(read_run(p)["metrics"]["sts_avg"]), "99.0")
+    ),
+    "of another name": lambda p: p.write_text(p.read_text().replace(p.stem, "mocose-0123456789ab")),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_run_file_is_named_and_is_not_done(small, caplog, damage):
+    config = small(method="untrained")
+    path = make(config, "quick", "cpu")
+    before = path.read_text()
+    damage(path)
+    assert path.read_text() != before if path.name else True
+    with pytest.raises(InputError, match=f"run file {path.name} is damaged: .*delete it to run"):
+        read_run(path)
+    assert not is_done(config, "quick")
+    assert read_run(make(config, "quick", "cpu"))["metrics"] == json.loads(before)["metrics"]
+
+
+# --- grids ---
+@pytest.fixture
+def cheap(small):
+    """Configs whose runs take no time."""
+    return lambda seed: small(method="untrained", seed=seed)
+
+
+def test_a_grid_skips_what_is_done_and_reports_what_fails(cheap, small):
+    done, good = cheap(0), cheap(1)
+    first = make(done, "quick", "cpu")
+    before = first.stat().st_mtime_ns
+    found = run.run_grid([done, good, done], "quick", workers=0, bar=False)
+    assert found == [run_file(done, "quick"), run_file(good, "quick")]
+    assert first.stat().st_mtime_ns == before and all(path.exists() for path in found)
+    with pytest.raises(InputError, match="no method"):
+        run.run_grid([done, small(method="mocoso")], "quick", workers=0, bar=False)
+
+
+def test_a_failing_run_does_not_stop_the_others(cheap, monkeypatch):
+    configs = [cheap(seed) for seed in (3, 4, 5)]
+    real = run.measured
+
+    def measured(config, *rest):
+        if config.seed == 4:
+            raise FloatingPointError("the loss is nan at step 2: training diverged")
+        return real(config, *rest)
+
+    monkeypatch.setattr(run, "measured", measured)
+    with pytest.raises(InputError, match=f"1 of 3 runs failed; {run_id(configs[1])}: the loss is"):
+        run.run_grid(configs, "quick", workers=0, bar=False)
+    assert [is_done(c, "quick") for c in configs] == [True, False, True]
+
+
+def test_the_number_of_workers_may_come_from_the_environment(cheap, monkeypatch):
+    monkeypatch.setenv("MOCOSE_WORKERS", "3")
+    assert run.worker_count(None) == 3 and run.worker_count(1) == 1
+    monkeypatch.setenv("MOCOSE_WORKERS", "two")
+    for wanted in (None, -1):
+        with pytest.raises(InputError, match="it must be 0, for runs in this process"):
+            run.run_grid([cheap(0)], "quick", wanted, bar=False)
