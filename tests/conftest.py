@@ -3,13 +3,13 @@
 No test needs the network, the shipped encoders or the real data, except where its name says so.
 """
 
-
 import os
 import re
 import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -35,7 +35,8 @@ def modules_with(text: str) -> list[str]:
     ]
 
 
-install_import_hook(modules_with("from jaxtyping"), "conftest.typechecked")
+shaped = {*modules_with("from jaxtyping"), *modules_with("shapes import")}
+install_import_hook(sorted(shaped), "conftest.typechecked")
 
 import torch
 from texts import ROOT, SENTENCES, open_pairs, open_sentences
@@ -111,6 +112,14 @@ def masked(tmp_path_factory) -> Path:
 @pytest.fixture
 def encoder(tiny) -> Encoder:
     return Encoder.load(str(tiny))
+
+
+METHOD = [field.name for field in fields(Settings)]
+
+
+def of_the_method(values: dict) -> dict:
+    """The fields of a preset, or of a Config, that the library knows."""
+    return {name: value for name, value in values.items() if name in METHOD}
 
 
 SMALL = {

@@ -23,7 +23,7 @@ def accelerate(encoder: plain.Encoder) -> None:
     """
     replace_dropout(encoder.model, PackedDropout)
     if first_token.applies(encoder.model):
-        encoder.states = states
+        encoder.states = states  # instead of `mocose_lib.encoder.states`
     else:
         kind = encoder.model.config.model_type
         log.warning("%s is not built as BERT: its plain, slower forward pass is used", kind)

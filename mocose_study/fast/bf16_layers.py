@@ -1,17 +1,19 @@
 """A BERT's layers with bf16 between all of their operations: training in bf16 on a CPU.
 
-Under autocast softmax, attention and LayerNorm give float32, which the products behind cast back,
-each for itself; in a small encoder these passes over memory cost more than the products. Here all
-take and give bf16. Weights stay float32 and are cast for their products, and norms are float32
-inside: torch sums the gradients of their weights in bf16 for an input in bf16, a third off.
+Under autocast softmax, attention and LayerNorm give float32, and the products behind them cast it
+back. In a small encoder these passes over memory cost more than the products. Here all operations
+take and give bf16. Weights stay float32 and are cast for their products. Norms are float32 inside:
+for an input in bf16 torch sums the gradients of their weights in bf16, which is a third off.
 """
 
 import torch
-from jaxtyping import BFloat16, Bool, Float, Int
+from jaxtyping import BFloat16
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from mocose_study.fast import first_token
+from mocose_lib.shapes import Mask, Positions, Words
+
+from . import first_token
 
 HALF = torch.bfloat16
 
@@ -24,9 +26,9 @@ def applies(model: nn.Module) -> bool:
 
 def states(
     model: nn.Module,
-    words: Float[Tensor, "batch length width"],
-    mask: Bool[Tensor, "batch length"] | None,
-    positions: Int[Tensor, "batch length"] | None,
+    words: Words,
+    mask: Mask | None,
+    positions: Positions | None,
     first_only: bool,
 ) -> tuple[BFloat16[Tensor, "batch length width"], BFloat16[Tensor, "batch queries width"]]:
     """Output of the embedding layer, and of the last layer at all tokens or at the first alone.

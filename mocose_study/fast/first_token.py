@@ -5,18 +5,19 @@ layer need every token; its query, attention output and feed-forward part need o
 is what the whole model gives, up to the rounding of sums; with dropout, in distribution.
 """
 
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from mocose_lib.shapes import Mask, Positions, Vectors, Words
+
 KINDS = ("bert", "roberta", "xlm-roberta", "camembert")  # one structure, the same names
-
-
-PARTS = (
-    "attention.self.query", "attention.self.key", "attention.self.value", "attention.self.dropout",
-    "attention.output.dense", "attention.output.LayerNorm", "intermediate.dense", "output.dense",
-    "output.LayerNorm",
-)  # fmt: skip
+PARTS = {
+    "attention.self": ("query", "key", "value", "dropout"),
+    "attention.output": ("dense", "LayerNorm"),
+    "intermediate": ("dense",),
+    "output": ("dense", "LayerNorm"),
+}
 
 
 def applies(model: nn.Module) -> bool:
@@ -26,15 +27,12 @@ def applies(model: nn.Module) -> bool:
     if not usual or config.model_type not in KINDS:
         return False
     names = {name for name, _ in model.encoder.layer[-1].named_modules()}
-    return names.issuperset(PARTS)
+    return all(f"{part}.{name}" in names for part, inner in PARTS.items() for name in inner)
 
 
 def first_token(
-    model: nn.Module,
-    words: Float[Tensor, "batch length width"],
-    mask: Bool[Tensor, "batch length"] | None,
-    positions: Int[Tensor, "batch length"] | None = None,
-) -> Float[Tensor, "batch width"]:
+    model: nn.Module, words: Words, mask: Mask | None, positions: Positions | None = None
+) -> Vectors:
     """The last layer's output at the first token, from word embeddings; no mask: no padding."""
     hidden = model.embeddings(inputs_embeds=words, position_ids=positions)
     seen = None if mask is None else mask[:, None, None]  # (batch, heads, queries, keys)
@@ -46,9 +44,7 @@ def first_token(
 
 
 def _attention(
-    layer: nn.Module,
-    hidden: Float[Tensor, "batch length width"],
-    seen: Bool[Tensor, "batch 1 1 length"] | None,
+    layer: nn.Module, hidden: Words, seen: Bool[Tensor, "batch 1 1 length"] | None
 ) -> Float[Tensor, "batch width"]:
     """What the first token gathers from all tokens."""
     query, key, value = (

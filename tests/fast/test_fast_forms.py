@@ -1,32 +1,29 @@
-"""Every fast path gives what the plain one gives."""
+"""Every fast form gives what the plain one gives, and each can be left out."""
 
+import json
 from functools import partial
 
 import pytest
 import torch
+from conftest import save_encoder
+from texts import open_sentences
 from torch import nn
+from transformers import BertConfig, BertModel, DistilBertConfig, DistilBertModel
 
-from mocose_lib import encoder as encoders
-from mocose_study.fast import bf16_layers as half_layers
-from mocose_lib import learner
-from mocose_study.data import world
-from mocose_study.fast.dropout import replace_dropout
-from mocose_lib.encoder import Encoder
-from mocose_study.fast.first_token import applies
+from mocose_lib import Encoder
+from mocose_lib import encoder as plain
+from mocose_study import fast
+from mocose_study.fast import accelerate, bf16_layers, first_token
+from mocose_study.fast.dropout import PackedDropout, replace_dropout
 from mocose_study.systems import METHODS
+from mocose_study.systems.base import load_encoder
 
-SENTENCES = world.sentences(24, seed=3)
+SENTENCES = open_sentences(24, start=300)
 
 
 @pytest.fixture(params=["bert", "roberta"])
 def folder(request, tiny, tiny_roberta):
     return str(tiny if request.param == "bert" else tiny_roberta)
-
-
-@pytest.fixture
-def whole(monkeypatch):
-    """whole(): from here on the last layer computes every token."""
-    return lambda: monkeypatch.setattr(encoders, "applies", lambda model: False)
 
 
 def batch(encoder: Encoder, padded: bool, shuffled: bool):
@@ -67,10 +64,13 @@ def attention(query, key, value, attn_mask=None, dropout_p=0.0, **_):
     return (scores.softmax(-1) * kept[:, :, : query.shape[2]]) @ value
 
 
-def fix_masks(encoder: Encoder, length: int, monkeypatch) -> None:
-    """Dropout of `encoder` always drops the same, whether all tokens are computed or the first."""
+def fast_with_fixed_masks(folder, length, monkeypatch, training, pooling="cls") -> Encoder:
+    """A fast encoder whose dropout always drops the same, at all tokens or at the first."""
+    encoder = Encoder.load(folder, pooling, dropout=0.3).train(training)
+    accelerate(encoder)
     replace_dropout(encoder, partial(FixedDropout, length=length))
     monkeypatch.setattr(nn.functional, "scaled_dot_product_attention", attention)
+    return encoder
 
 
 def passed(encoder: Encoder, ids, mask, positions, half=False):
@@ -86,85 +86,96 @@ def passed(encoder: Encoder, ids, mask, positions, half=False):
 @pytest.mark.parametrize("training", [False, True], ids=["evaluation", "training"])
 @pytest.mark.parametrize("shuffled", [False, True], ids=["in order", "shuffled"])
 @pytest.mark.parametrize("padded", [False, True], ids=["one length", "padded"])
-def test_first_token_is_that_of_the_whole_layer(
-    folder, whole, monkeypatch, padded, shuffled, training
-):
-    encoder = Encoder.load(folder, dropout=0.3).train(training)
-    assert applies(encoder.model)
-    inputs = batch(encoder, padded, shuffled)
-    fix_masks(encoder, inputs[0].shape[1], monkeypatch)
-    fast = passed(encoder, *inputs)
-    whole()
-    plain = passed(encoder, *inputs)
-    for found, expected in zip(fast, plain, strict=True):
-        assert (found - expected).norm() < 1e-5 * expected.norm()
+def test_first_token_is_that_of_the_whole_layer(folder, monkeypatch, padded, shuffled, training):
+    inputs = batch(Encoder.load(folder), padded, shuffled)
+    encoder = fast_with_fixed_masks(folder, inputs[0].shape[1], monkeypatch, training)
+    found = passed(encoder, *inputs)
+    encoder.states = plain.states
+    for fast_part, expected in zip(found, passed(encoder, *inputs), strict=True):
+        assert (fast_part - expected).norm() < 1e-5 * expected.norm()
 
 
 @pytest.mark.parametrize("pooling", ["cls", "mean", "first_last"])
 @pytest.mark.parametrize("training", [False, True], ids=["evaluation", "training"])
-@pytest.mark.parametrize("shuffled", [False, True], ids=["in order", "shuffled"])
 @pytest.mark.parametrize("padded", [False, True], ids=["one length", "padded"])
 def test_layers_in_bf16_are_as_near_to_float32_as_autocast(
-    folder, monkeypatch, padded, shuffled, training, pooling
+    folder, monkeypatch, padded, training, pooling
 ):
-    encoder = Encoder.load(folder, pooling, dropout=0.3).train(training)
-    inputs = batch(encoder, padded, shuffled)
-    fix_masks(encoder, inputs[0].shape[1], monkeypatch)
-    exact, fast = (passed(encoder, *inputs, half=half) for half in (False, True))
-    monkeypatch.setattr(half_layers, "applies", lambda model: False)
+    inputs = batch(Encoder.load(folder), padded, shuffled=padded)
+    length = inputs[0].shape[1]
+    encoder = fast_with_fixed_masks(folder, length, monkeypatch, training, pooling)
+    exact, found = (passed(encoder, *inputs, half=half) for half in (False, True))
+    monkeypatch.setattr(bf16_layers, "applies", lambda model: False)
     autocast = passed(encoder, *inputs, half=True)
-    for found, usual, expected in zip(fast, autocast, exact, strict=True):
-        assert 0 < (found - expected).norm() < 1.5 * (usual - expected).norm()
+    for fast_part, usual, expected in zip(found, autocast, exact, strict=True):
+        assert 0 < (fast_part - expected).norm() < 1.5 * (usual - expected).norm()
 
 
 def test_layers_in_bf16_are_for_autocast_to_bf16(encoder):
-    assert not half_layers.applies(encoder.model)
+    assert not bf16_layers.applies(encoder.model)
     with torch.autocast("cpu", torch.float16):
-        assert not half_layers.applies(encoder.model)
+        assert not bf16_layers.applies(encoder.model)
     with torch.autocast("cpu", torch.bfloat16):
-        assert half_layers.applies(encoder.model)
+        assert bf16_layers.applies(encoder.model)
         encoder.model.config._attn_implementation = "eager"
-        assert not half_layers.applies(encoder.model)
+        assert not bf16_layers.applies(encoder.model)
 
 
-def test_the_whole_layer_is_computed_where_attention_is_another(encoder):
-    assert applies(encoder.model)
+def test_an_unknown_structure_keeps_the_plain_pass_and_the_log_says_so(tmp_path, caplog):
+    folder = save_encoder(BertModel, BertConfig, tmp_path / "bert")
+    words = json.loads((folder / "config.json").read_text())["vocab_size"]
+    sizes = {
+        "dim": 16,
+        "n_layers": 1,
+        "n_heads": 2,
+        "hidden_dim": 32,
+        "max_position_embeddings": 75,
+    }
+    DistilBertModel(DistilBertConfig(vocab_size=words, **sizes)).save_pretrained(folder)
+    encoder = Encoder.load(folder)
+    before = encoder.encode(SENTENCES)
+    accelerate(encoder)
+    assert "distilbert is not built as BERT" in caplog.text and len(caplog.records) == 1
+    assert encoder.states is plain.states and (encoder.encode(SENTENCES) == before).all()
+
+
+def test_another_kind_of_attention_keeps_the_plain_pass(encoder, caplog):
     encoder.model.config._attn_implementation = "eager"
-    assert not applies(encoder.model)
+    accelerate(encoder)
+    assert encoder.states is plain.states and "plain, slower forward pass" in caplog.text
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_fast_forms_are_used_only_where_the_config_says_so(small, asked):
+    encoder = load_encoder(small(fast=asked), "cpu")
+    dropouts = [type(m) for m in encoder.model.modules() if isinstance(m, nn.Dropout)]
+    assert set(dropouts) == {PackedDropout if asked else nn.Dropout}
+    assert encoder.states is (fast.states if asked else plain.states)
 
 
 @pytest.mark.parametrize("pooling", ["mean", "first_last"])
 def test_other_poolings_read_every_token(tiny, monkeypatch, pooling):
-    monkeypatch.setattr(encoders, "first_token", lambda *_: pytest.fail("only [CLS] was computed"))
-    Encoder.load(str(tiny), pooling).encode(SENTENCES)
+    monkeypatch.setattr(first_token, "first_token", lambda *_: pytest.fail("only [CLS] was read"))
+    encoder = Encoder.load(tiny, pooling)
+    accelerate(encoder)
+    encoder.encode(SENTENCES)
 
 
 VARIANTS = {
     "mocose": {},
-    "mocose, frozen first": dict(freeze_steps=4, head_lr=1e-2),
-    "mocose, published FGSM": dict(fgsm_epsilon=1e-3, fgsm_gradient="stale"),
-    "simcse": dict(method="simcse"),
+    "mocose, frozen first": {"freeze_steps": 4, "head_lr": 1e-2},
+    "mocose, published FGSM": {"fgsm_epsilon": 1e-3, "fgsm_gradient": "stale"},
+    "simcse": {"method": "simcse"},
 }
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_loss_curves_are_equal(small, whole, monkeypatch, variant):
-    monkeypatch.setattr(learner.sts, "dev_score", lambda *_: 0.0)
-    config = small(steps=16, eval_every=4, selection="last", dropout=0.0, **VARIANTS[variant])
-    fast = METHODS[config.method](config, bar=False)
-    whole()
-    plain = METHODS[config.method](config, bar=False)
-    curves = [[row["loss"] for row in fitted.progress.history] for fitted in (fast, plain)]
+def test_loss_curves_are_equal(small, variant):
+    changes = {"steps": 16, "eval_every": 4, "selection": "last", "dropout": 0.0}
+    config = small(**changes, **VARIANTS[variant])
+    quick = METHODS[config.method](config, bar=False)
+    slow = METHODS[config.method](small(fast=False, **changes, **VARIANTS[variant]), bar=False)
+    curves = [[row["loss"] for row in fitted.progress.history] for fitted in (quick, slow)]
     assert len(curves[0]) == 4 and curves[0] == pytest.approx(curves[1], abs=2e-4)
-    found, expected = (torch.from_numpy(fitted.encode(SENTENCES)) for fitted in (fast, plain))
+    found, expected = (torch.from_numpy(fitted.encode(SENTENCES)) for fitted in (quick, slow))
     assert (found - expected).norm() < 1e-3 * expected.norm()
-
-
-def test_pad_is_row_by_row(encoder):
-    ids = encoder.tokenize(SENTENCES)
-    padded, mask = encoder.pad(ids)
-    rows = [torch.tensor(tokens) for tokens in ids]
-    fill = encoder.tokenizer.pad_token_id
-    expected = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=fill)
-    assert torch.equal(padded, expected)
-    assert mask.sum(1).tolist() == [*map(len, ids)] and mask[:, 0].all()

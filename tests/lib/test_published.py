@@ -1,4 +1,4 @@
-"""What is known of the authors' public code: ours does not have it, or has it behind a switch only.
+"""What is known of the authors' public code: ours does not have it, or only behind a switch.
 
 One test a row of the table in the README ("How ours differs from the authors' code"); the presets
 AS_DESCRIBED and AS_PUBLISHED set the switches.
@@ -6,43 +6,29 @@ AS_DESCRIBED and AS_PUBLISHED set the switches.
 
 import inspect
 import math
+import sys
 
 import pytest
 import torch
+from conftest import of_the_method
 from torch import nn
 
-from mocose_lib import augment
-from mocose_lib import train as loop
+from mocose_lib import InputError, Settings, augment, fgsm, model
+from mocose_lib import encoder as encoders
 from mocose_lib.ema import decay_at
-from mocose_lib.encoder import Encoder
+from mocose_lib.fgsm import FGSM
 from mocose_lib.loss import info_nce
 from mocose_lib.model import Branch, View, projection
 from mocose_lib.queue import RANDOM, NegativeQueue
-from mocose_lib.train import Training, encode_as
-from mocose_study.config import Config, InputError
-from mocose_study.config.profiles import AS_DESCRIBED, AS_PUBLISHED, configure
-from mocose_study.data import corpora as data
-from mocose_study.systems.base import load_encoder, training_ids
+from mocose_lib.trainer import Trainer
+from mocose_study.config import Config, configure
+from mocose_study.config.profiles import AS_DESCRIBED, AS_PUBLISHED
+from mocose_study.data import benchmarks
+from mocose_study.systems import mocose
 
+loop = sys.modules["mocose_lib.train"]
 PRESETS = {"study": {}, "as_described": AS_DESCRIBED, "as_published": AS_PUBLISHED}
 EMBEDDINGS = "encoder.model.embeddings."
-
-
-@pytest.fixture
-def trained(monkeypatch):
-    """trained(config, steps=n): a Training after n steps of the real loop."""
-    made = []
-    real = Training.__init__
-    monkeypatch.setattr(
-        Training, "__init__", lambda self, *a: (real(self, *a), made.append(self))[0]
-    )
-
-    def go(config):
-        encoder = load_encoder(config, "cpu")
-        loop.train(config, encoder, training_ids(config, encoder), bar=False)
-        return made[-1]
-
-    return go
 
 
 @pytest.fixture
@@ -51,10 +37,15 @@ def view(encoder):
     return View(encoder.words(ids), mask)
 
 
-def recorded(monkeypatch, name, calls):
-    """Calls of a function of the loop are noted in `calls` as (name, arguments)."""
-    real = getattr(loop, name)
-    monkeypatch.setattr(loop, name, lambda *a, **k: (calls.append((name, a)), real(*a, **k))[1])
+def recorded(monkeypatch, place, name, calls):
+    """Calls of a function are noted in `calls` as (name, arguments)."""
+    real = getattr(place, name)
+
+    def noting(*arguments, **options):
+        calls.append((name, arguments))
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(place, name, noting)
 
 
 # 1
@@ -64,24 +55,20 @@ def test_other_keys_of_the_batch_are_negatives_only_behind_their_switch():
     queue_only = math.log(1 + 3 * math.exp(-1))
     with_batch = math.log(1 + (3 + 3) * math.exp(-1))
     assert info_nce(q, k, n, 1.0).item() == pytest.approx(queue_only, abs=1e-6)
-    assert info_nce(q, k, n, 1.0, batch_negatives=True).item() == pytest.approx(
-        with_batch, abs=1e-6
-    )
-    assert (
-        AS_PUBLISHED["batch_negatives"]
-        and not AS_DESCRIBED["batch_negatives"]
-        and not Config().batch_negatives
-    )
+    found = info_nce(q, k, n, 1.0, batch_negatives=True).item()
+    assert found == pytest.approx(with_batch, abs=1e-6)
+    assert AS_PUBLISHED["batch_negatives"] and not AS_DESCRIBED["batch_negatives"]
+    assert not Settings().batch_negatives
 
 
 # 2
 def test_similarity_is_the_dot_product_as_described_and_the_cosine_as_published():
     q, k, n = torch.tensor([[2.0, 0.0]]), torch.tensor([[3.0, 0.0]]), torch.tensor([[4.0, 0.0]])
     dot = -math.log(math.exp(6) / (math.exp(6) + math.exp(8)))
-    assert info_nce(q, k, n, 1.0, AS_DESCRIBED["similarity"]).item() == pytest.approx(dot, abs=1e-5)
-    assert info_nce(q, k, n, 1.0, AS_PUBLISHED["similarity"]).item() == pytest.approx(
-        math.log(2), abs=1e-5
-    )
+    found = info_nce(q, k, n, 1.0, AS_DESCRIBED["similarity"]).item()
+    assert found == pytest.approx(dot, abs=1e-5)
+    found = info_nce(q, k, n, 1.0, AS_PUBLISHED["similarity"]).item()
+    assert found == pytest.approx(math.log(2), abs=1e-5)
 
 
 # 3
@@ -94,36 +81,34 @@ def test_a_projection_of_two_and_more_layers_runs(layers):
 
 # 4
 def test_the_ema_cosine_does_not_turn_back_after_its_horizon():
-    config = configure("base", "as_published")
-    assert config.steps > config.ema_horizon == 15_000 and config.ema_decay_end == 1.0
-    decays = [decay_at(step, config) for step in range(1, 31_000, 100)]
-    assert decays == sorted(decays) and decay_at(30_000, config) == 1.0
+    settings = Settings(**{**of_the_method(AS_PUBLISHED), "steps": 15_625})
+    assert settings.steps > settings.ema_horizon == 15_000 and settings.ema_decay_end == 1.0
+    decays = [decay_at(step, settings) for step in range(1, 31_000, 100)]
+    assert decays == sorted(decays) and decay_at(30_000, settings) == 1.0
     theirs = 1 - (1 - 0.75) * (math.cos(math.pi * 30_000 / 15_000) + 1) / 2
     assert theirs == 0.75  # what the formula alone would give
 
 
 def test_the_ema_horizon_is_no_constant_of_the_code():
-    config = Config(ema_schedule="cosine", ema_decay=0.75, ema_decay_end=0.95, steps=40)
-    assert decay_at(40, config) == 0.95 and decay_at(20, config) == pytest.approx(0.85)
+    settings = Settings(ema_schedule="cosine", ema_decay=0.75, ema_decay_end=0.95, steps=40)
+    assert decay_at(40, settings) == 0.95 and decay_at(20, settings) == pytest.approx(0.85)
 
 
 # 5
 @pytest.mark.parametrize("moment", ["after_step", "before_forward"])
-def test_the_target_is_updated_after_the_step_or_before_the_forward_pass(
-    small, trained, monkeypatch, moment
-):
+def test_the_target_is_updated_after_the_step_or_before_the_forward_pass(go, monkeypatch, moment):
     calls = []
-    for name in ("update_ema", "contrast", "optimise"):
-        recorded(monkeypatch, name, calls)
-    trained(small(ema_moment=moment, steps=3))
+    for place, name in ((loop, "update_ema"), (loop, "contrast"), (Trainer, "optimise")):
+        recorded(monkeypatch, place, name, calls)
+    go(ema_moment=moment, steps=3)
     order = ["contrast", "optimise", "update_ema"]
     order = order if moment == "after_step" else order[-1:] + order[:-1]
     assert [name for name, _ in calls] == order * 3
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_embeddings_have_a_target_copy_unless_the_switch_shares_them(small, trained, shared):
-    t = trained(small(shared_embeddings=shared, selection="last"))
+def test_embeddings_have_a_target_copy_unless_the_switch_shares_them(go, shared):
+    t = go(shared_embeddings=shared, choose=False)
     online = dict(t.online.named_parameters())
     for name, parameter in t.target.named_parameters():
         assert (parameter is online[name]) == (shared and name.startswith(EMBEDDINGS))
@@ -133,104 +118,105 @@ def test_embeddings_have_a_target_copy_unless_the_switch_shares_them(small, trai
 
 # 6
 @pytest.mark.parametrize("preset", PRESETS)
-def test_keys_are_detached_unless_published(small, monkeypatch, trained, preset):
+def test_keys_are_detached_unless_published(go, monkeypatch, preset):
     calls = []
-    recorded(monkeypatch, "contrast", calls)
-    trained(small(**{**PRESETS[preset], "fgsm_epsilon": 0.0}, steps=2))
+    recorded(monkeypatch, loop, "contrast", calls)
+    go(**{**of_the_method(PRESETS[preset]), "fgsm_epsilon": 0.0, "steps": 2})
     assert all(a[1].requires_grad == (preset == "as_published") for _, a in calls)
     assert not any(a[2].requires_grad for _, a in calls)  # the queue's never are
 
 
-def test_the_key_gradient_reaches_the_shared_embeddings_only_as_published(
-    small, trained, monkeypatch
-):
+def test_the_key_gradient_reaches_the_shared_embeddings_only_as_published(go, monkeypatch):
     """Without a query gradient, what is left at the word embeddings comes through the keys."""
-    found = {}
+    found, real = {}, loop.info_nce
+    monkeypatch.setattr(loop, "info_nce", lambda q, *rest: real(q.detach(), *rest) + 0 * q.sum())
     for detach in (True, False):
-        config = small(shared_embeddings=True, detach_keys=detach, steps=1, selection="last")
-        with monkeypatch.context() as once:
-            real = loop.info_nce
-            once.setattr(
-                loop, "info_nce", lambda q, *rest, real=real: real(q.detach(), *rest) + 0 * q.sum()
-            )
-            t = trained(config)
+        t = go(shared_embeddings=True, detach_keys=detach, steps=1, choose=False)
         word = t.scored.model.get_input_embeddings().weight.grad
         found[detach] = word.abs().max().item()
-        assert all(
-            p.grad is None for n, p in t.target.named_parameters() if not n.startswith(EMBEDDINGS)
-        )
+        own = [p for n, p in t.target.named_parameters() if not n.startswith(EMBEDDINGS)]
+        assert all(p.grad is None for p in own)
     assert found[True] == 0 and found[False] > 0
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_targets_projection_is_in_the_optimiser_only_as_published(encoder, preset):
-    config = configure("quick", preset)
-    t = Training(config, encoder)
-    online, target = t.online, t.target
-    trained = {id(p) for g in t.optimizer.param_groups for p in g["params"]}
-    own = [p for p in target.parameters() if not any(p is q for q in online.parameters())]
-    inside = [p for p in own if id(p) in trained]
-    expected = list(target.projection.parameters()) if preset == "as_published" else []
+    t = loop.MoCoSE(Settings(**of_the_method(PRESETS[preset])), encoder)
+    online = {id(p) for p in t.online.parameters()}
+    trained = {id(p) for group in t.optimizer.param_groups for p in group["params"]}
+    inside = [p for p in t.target.parameters() if id(p) not in online and id(p) in trained]
+    expected = list(t.target.projection.parameters()) if preset == "as_published" else []
     assert {id(p) for p in inside} == {id(p) for p in expected}
 
 
 # 7
+STILL = {"fgsm_epsilon": 1e-3, "dropout": 0.0, "head_dropout": 0.0, "steps": 3, "max_length": 8}
+
+
 def noise(monkeypatch):
-    """The gradients FGSM is given, one a step (the online view's)."""
-    found = []
-    real = augment.fgsm
-
-    def fgsm(words, gradient, epsilon):
-        found.append((words.detach().clone(), gradient))
-        return real(words, gradient, epsilon)
-
-    monkeypatch.setattr(augment, "fgsm", fgsm)
-    return found
+    """What FGSM is given, twice a step: for the query's view and for the key's."""
+    calls = []
+    recorded(monkeypatch, fgsm, "moved", calls)
+    return calls
 
 
-STILL = dict(fgsm_epsilon=1e-3, dropout=0.0, head_dropout=0.0, steps=3, corpus_size=4, max_length=8)
-
-
-def test_fgsm_uses_the_gradient_of_this_input(small, trained, monkeypatch):
+def test_fgsm_uses_the_gradient_of_this_input(go, monkeypatch):
     """Without dropout the gradient is that of the very loss that the batch has unperturbed."""
     found, expected = noise(monkeypatch), []
-    real = loop.perturb
+    real = loop.fgsm_probe
 
-    def perturb(t, views, ids, mask, negatives):
+    def probe(t, ids, mask, negatives):
         words = t.scored.words(ids).detach().requires_grad_()
         keys = t.target(View(t.target.encoder.words(ids), mask)).detach()
-        loss = loop.contrast(t.online(View(words, mask)), keys, negatives, t.config)
+        loss = loop.contrast(t.online(View(words, mask)), keys, negatives, t.settings)
         expected.append(torch.autograd.grad(loss, words)[0])
-        real(t, views, ids, mask, negatives)
+        return real(t, ids, mask, negatives)
 
-    monkeypatch.setattr(loop, "perturb", perturb)
-    trained(small(**STILL))
+    monkeypatch.setattr(loop, "fgsm_probe", probe)
+    go(**STILL)
     assert len(found) == 6 and len(expected) == 3  # both views, three steps
     for step in range(3):
-        for _, gradient in found[2 * step : 2 * step + 2]:
+        for _, (_, gradient, _) in found[2 * step : 2 * step + 2]:
             torch.testing.assert_close(gradient, expected[step])
 
 
-def test_fgsm_uses_the_last_steps_gradient_only_behind_its_switch(small, trained, monkeypatch):
+def test_fgsm_takes_each_views_own_gradient_where_their_tokens_differ():
+    """A crop or a rewriting gives the key other tokens than the query."""
+    slopes = [torch.tensor([[[1.0], [-1.0]]]), torch.tensor([[[-1.0], [1.0], [1.0]]])]
+
+    def fresh(slope):
+        return View(torch.zeros_like(slope), torch.ones(slope.shape[:2], dtype=torch.bool))
+
+    def probe(slope):
+        return lambda: (fresh(slope), lambda moving: (moving.words * slope).sum())
+
+    views = [fresh(slope) for slope in slopes]
+    FGSM(0.5, "current").perturb(views, [probe(slope) for slope in slopes])
+    assert [view.words.flatten().tolist() for view in views] == [[0.5, -0.5], [-0.5, 0.5, 0.5]]
+
+
+def test_fgsm_uses_the_last_steps_gradient_only_behind_its_switch(go, monkeypatch):
     found, left = noise(monkeypatch), []
-    real = loop.optimise
-    monkeypatch.setattr(
-        loop, "optimise", lambda t, loss: (real(t, loss), left.append(t.stale_gradient))[0]
-    )
-    trained(small(**STILL, fgsm_gradient="stale"))
-    gradients = [gradient for _, gradient in found[::2]]
+    real = Trainer.optimise
+
+    def optimise(t, loss, step):
+        real(t, loss, step)
+        left.append(t.fgsm.gradient)
+
+    monkeypatch.setattr(Trainer, "optimise", optimise)
+    go(**STILL, fgsm_gradient="stale")
+    gradients = [gradient for _, (_, gradient, _) in found[::2]]
     assert gradients[0] is None
     for step in (1, 2):
-        assert torch.equal(gradients[step], augment.fit(left[step - 1], gradients[step].shape))
-        assert left[step - 1].abs().sum() > 0
+        assert torch.equal(gradients[step], left[step - 1]) and left[step - 1].abs().sum() > 0
 
 
-def test_no_gradient_is_kept_outside_the_run(small, trained):
+def test_no_gradient_is_kept_outside_the_training(go):
     """The authors keep it in a module's global: a second run would start with the first one's."""
-    config = small(**STILL, fgsm_gradient="stale")
-    first, second = trained(config), trained(config)
+    first, second = (go(**STILL, fgsm_gradient="stale") for _ in range(2))
     assert first.progress.history == second.progress.history
-    assert not [v for v in vars(loop).values() if isinstance(v, torch.Tensor)]
+    for module in (loop, fgsm):
+        assert not [v for v in vars(module).values() if isinstance(v, torch.Tensor)]
 
 
 # 8
@@ -256,9 +242,10 @@ def published_queue(size, init, batch, steps):
     return seen
 
 
-@pytest.mark.parametrize(
-    ("size", "init", "batch"), [(12, 4, 4), (12, 0, 4), (12, 12, 4), (13, 3, 5), (512, 128, 64)]
-)
+SIZES = [(12, 4, 4), (12, 0, 4), (12, 12, 4), (13, 3, 5), (512, 128, 64)]
+
+
+@pytest.mark.parametrize(("size", "init", "batch"), SIZES)
 def test_the_published_queue_grows_past_its_size_only_behind_its_switch(size, init, batch):
     steps = 2 * (size // batch) + 3
     lengths = {}
@@ -281,52 +268,50 @@ def test_the_published_queue_grows_past_its_size_only_behind_its_switch(size, in
 
 # 10
 @pytest.mark.parametrize("dropout", [True, False])
-def test_target_dropout_is_active_unless_switched_off(small, encoder, view, dropout):
-    t = Training(small(target_dropout=dropout), encoder)
+def test_target_dropout_is_active_unless_switched_off(encoder, view, dropout):
+    t = loop.MoCoSE(Settings(target_dropout=dropout), encoder)
     assert torch.equal(t.target(view), t.target(view)) != dropout
     assert not torch.equal(t.online(view), t.online(view))
-    assert (
-        Config().target_dropout
-        and AS_DESCRIBED["target_dropout"]
-        and AS_PUBLISHED["target_dropout"]
-    )
+    assert AS_DESCRIBED["target_dropout"] and AS_PUBLISHED["target_dropout"]
 
 
 # 11
 def test_the_optimiser_is_adam_as_described_and_adamw_as_published(encoder):
-    for preset, kind in (("as_described", torch.optim.Adam), ("as_published", torch.optim.AdamW)):
-        assert type(Training(configure("quick", preset), encoder).optimizer) is kind
+    kinds = {"as_described": torch.optim.Adam, "as_published": torch.optim.AdamW}
+    for preset, kind in kinds.items():
+        settings = Settings(**of_the_method(PRESETS[preset]))
+        assert type(loop.MoCoSE(settings, encoder).optimizer) is kind
 
 
 # 12
 @pytest.mark.parametrize("preset", PRESETS)
-def test_checkpoints_are_chosen_on_the_test_sets_only_as_published(
-    small, trained, monkeypatch, preset
-):
-    asked = []
-    for name in ("dev_score", "test_score"):
-        monkeypatch.setattr(loop.sts, name, lambda *a, name=name: asked.append(name) or 1.0)
-    trained(small(**PRESETS[preset]))
-    assert set(asked) == {"test_score" if preset == "as_published" else "dev_score"}
+def test_checkpoints_are_chosen_on_the_test_sets_only_as_published(small, monkeypatch, preset):
+    """Three evaluations choose; the last one also looks at the test sets, in any preset."""
+    calls = []
+    for name in ("dev_tables", "test_tables"):
+        recorded(monkeypatch, benchmarks, name, calls)
+    mocose.fit(small(**PRESETS[preset]), bar=False)
+    asked = [name for name, _ in calls]
+    expected = (0, 4) if preset == "as_published" else (3, 1)
+    assert (asked.count("dev_tables"), asked.count("test_tables")) == expected
 
 
 # 13
 def test_only_the_target_view_gets_augmented_text_as_published():
-    """The switch; the augmentations of text themselves come with their own section."""
     assert AS_PUBLISHED["augmented_views"] == "target" and AS_DESCRIBED["augmented_views"] == "both"
 
 
 # 14
-NOISY = dict(position_shuffle=True, token_cutoff=0.2, feature_cutoff=0.2)
+NOISY = {"position_shuffle": True, "token_cutoff": 0.2, "feature_cutoff": 0.2}
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_shuffle_and_cutoffs_are_off_while_scoring_unless_published(small, encoder, preset):
     config = small(**{**PRESETS[preset], **NOISY})
     texts = ["The baker sold bread.", "A dog ran over the hill."]
-    found, plain = encode_as(config, encoder)(texts), encoder.encode(texts)
+    found, plain = mocose.encode_as(config, encoder)(texts), encoder.encode(texts)
     assert (found == plain).all() == (preset != "as_published")
-    assert (found == encode_as(config, encoder)(texts)).all()  # noisy, but the same noise
+    assert (found == mocose.encode_as(config, encoder)(texts)).all()  # noisy, but the same noise
 
 
 # 15
@@ -342,14 +327,13 @@ def test_the_pooler_is_linear_without_tanh(encoder, view, preset):
 
 # and what the rules add
 def test_the_code_asks_for_no_gpu_by_name():
-    for module in (loop, augment, data, inspect.getmodule(Branch), inspect.getmodule(Encoder)):
+    for module in (loop, augment, model, encoders):
         assert ".cuda()" not in inspect.getsource(module)
 
 
 def test_forward_has_no_side_effects(encoder, view):
     """Theirs updates the target and the queue within `forward`."""
-    config = Config()
-    online = Branch(encoder, config).train()
+    online = Branch(encoder, Settings()).train()
     before = {k: v.clone() for k, v in online.state_dict().items()}
     online(view), online(view)
     assert all(torch.equal(v, before[k]) for k, v in online.state_dict().items())
@@ -357,8 +341,8 @@ def test_forward_has_no_side_effects(encoder, view):
 
 def test_the_two_presets_can_be_told_apart_in_every_switch():
     switches = set(AS_PUBLISHED) & set(AS_DESCRIBED)
-    same = {name for name in switches if AS_PUBLISHED[name] == AS_DESCRIBED[name]}
-    assert same == {"temperature", "ema_schedule", "ema_decay", "fgsm_epsilon", "precision",
-                    "target_dropout", "batch_lengths"}  # fmt: skip
+    alike = {name for name in switches if AS_PUBLISHED[name] == AS_DESCRIBED[name]}
+    numbers = {"temperature", "ema_decay", "fgsm_epsilon"}
+    assert alike == numbers | {"ema_schedule", "precision", "target_dropout", "batch_lengths"}
     with pytest.raises(InputError):
         Config(**{**AS_PUBLISHED, "shared_embeddings": False})

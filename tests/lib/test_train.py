@@ -3,12 +3,12 @@
 import hashlib
 import pickle
 import sys
-from dataclasses import fields
+from dataclasses import asdict
 from json import loads
 
 import pytest
 import torch
-from conftest import SMALL, assert_same, same
+from conftest import SMALL, assert_same, of_the_method, same
 from texts import open_sentences
 
 from mocose_lib import Encoder, InputError, Settings, evaluate, files, train, trainer
@@ -22,16 +22,10 @@ from mocose_study.runs.run import run
 from mocose_study.systems import mocose
 
 loop = sys.modules["mocose_lib.train"]
-METHOD = [field.name for field in fields(Settings)]
 
 
 class Killed(BaseException):
     """What a kill looks like from inside."""
-
-
-def of_the_method(preset):
-    """The fields of a preset that the library knows."""
-    return {name: value for name, value in preset.items() if name in METHOD}
 
 
 # --- the four lines of the README ---
@@ -50,7 +44,7 @@ def test_the_library_and_a_run_give_the_same_bits(small):
     config = small(fast=False, selection="last", steps=4)
     torch.manual_seed(config.seed)
     encoder = Encoder.load(config.encoder, "cls", dropout=config.dropout, max_length=32)
-    settings = Settings(**{name: getattr(config, name) for name in METHOD})
+    settings = Settings(**of_the_method(asdict(config)))
     progress = train(encoder, open_sentences(64), settings, bar=False)
     fitted = mocose.fit(config, bar=False)
     assert same(fitted.encoder.state_dict(), encoder.state_dict())

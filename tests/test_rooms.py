@@ -1,0 +1,111 @@
+"""The house: which room imports which, and how large each may be."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from texts import ROOT
+
+LIBRARY, STUDY = ROOT / "mocose_lib", ROOT / "mocose_study"
+ROOMS = (
+    "config",
+    "data",
+    "fast",
+    "rewriting",
+    "systems",
+    "pretraining",
+    "claims",
+    "sections",
+    "runs",
+    "results",
+    "bench",
+    "cli",
+)
+LIBRARY_NEEDS = {
+    "torch",
+    "transformers",
+    "safetensors",
+    "numpy",
+    "scipy",
+    "sklearn",
+    "jaxtyping",
+    "tqdm",
+}
+LINES = {"library": 1_500, "both": 8_000, "file": 250, "function": 40}
+
+
+def sources(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.py"))
+
+
+def imports(path: Path) -> set[str]:
+    """Full names of all modules that a file imports, at any place in it."""
+    package = path.relative_to(ROOT).with_suffix("").parts[:-1]
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            start = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*start, *([node.module] if node.module else [])])
+            found |= {f"{module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def room(path: Path) -> str:
+    return path.relative_to(STUDY).with_suffix("").parts[0]
+
+
+def count(path: Path) -> int:
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def test_the_library_imports_little_and_nothing_of_the_study():
+    for path in sources(LIBRARY):
+        tops = {name.partition(".")[0] for name in imports(path)}
+        others = tops - set(sys.stdlib_module_names) - LIBRARY_NEEDS
+        assert others <= {"mocose_lib"}, f"{path.name} imports {sorted(others)}"
+
+
+@pytest.mark.parametrize("name", ROOMS)
+def test_a_room_imports_only_rooms_before_it(name):
+    allowed = set(ROOMS[: ROOMS.index(name) + 1])
+    for path in sources(STUDY):
+        if room(path) == name:
+            parts = [module.split(".") for module in imports(path)]
+            used = {part[1] for part in parts if part[0] == "mocose_study" and len(part) > 1}
+            assert used <= allowed, f"{path.relative_to(ROOT)} imports {sorted(used - allowed)}"
+
+
+def test_every_file_of_the_study_is_in_a_room():
+    assert {room(path) for path in sources(STUDY)} <= {"__init__", *ROOMS}
+
+
+def test_the_packages_are_as_small_as_promised():
+    library = sum(map(count, sources(LIBRARY)))
+    both = library + sum(map(count, sources(STUDY)))
+    assert library <= LINES["library"] and both <= LINES["both"], (library, both)
+
+
+@pytest.mark.parametrize("folder", [LIBRARY, STUDY], ids=lambda folder: folder.name)
+def test_no_file_and_no_function_is_long(folder):
+    long = []
+    for path in sources(folder):
+        if count(path) > LINES["file"]:
+            long.append(f"{path.relative_to(ROOT)}: {count(path)} lines")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                lines = node.end_lineno - node.lineno + 1
+                if lines > LINES["function"]:
+                    long.append(f"{path.relative_to(ROOT)}: {node.name} has {lines} lines")
+    assert not long, "; ".join(long)
+
+
+def test_importing_the_library_loads_nothing_of_the_study():
+    command = "import sys, mocose_lib.train; print(*[m for m in sys.modules if 'mocose' in m])"
+    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, cwd=ROOT)
+    loaded = done.stdout.split()
+    assert "mocose_lib.train" in loaded, done.stderr
+    assert {name.partition(".")[0] for name in loaded} == {"mocose_lib"}
