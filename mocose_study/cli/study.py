@@ -159,7 +159,7 @@ class Claims(Sized):
     """The verdicts on the papers' claims; with an option, the record of the rules."""
 
     write: bool = False
-    """Puts the rules of today on record, in data/claims.json."""
+    """Puts the rules of today on record, in data/claims.jsonl."""
     check: bool = False
     """Names claims whose rule is younger than the runs it judges; exit code 1 if there are any."""
 

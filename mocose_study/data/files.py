@@ -5,6 +5,7 @@ import sysconfig
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+INSTALLED = Path(sysconfig.get_path("data")) / "share" / "mocose"
 
 
 def study_folder() -> Path:
@@ -31,6 +32,5 @@ def shipped(name: str) -> Path:
 
     The study's own copy comes first, then that of the checkout, then what pip has installed.
     """
-    installed = Path(sysconfig.get_path("data")) / "share" / "mocose"
-    places = [study_folder() / "data" / name, CHECKOUT / "data" / name, installed / name]
+    places = [study_folder() / "data" / name, CHECKOUT / "data" / name, INSTALLED / name]
     return next((place for place in places if place.exists()), places[0])
