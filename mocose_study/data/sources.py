@@ -95,10 +95,10 @@ def revision_on_hub(repository: str, kind: str = "model") -> str | None:
     from huggingface_hub import HfApi, constants
     from huggingface_hub.file_download import repo_folder_name
 
-    copy = Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=repository, repo_type=kind)
-    if (copy / "refs" / "main").is_file():
-        return (copy / "refs" / "main").read_text().strip()
     try:
+        copy = Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=repository, repo_type=kind)
+        if (copy / "refs" / "main").is_file():
+            return (copy / "refs" / "main").read_text().strip()
         return HfApi().repo_info(repository, repo_type=kind, timeout=10).sha
     except Exception:  # no network, no such repository, a name that none can have
         return None

@@ -94,12 +94,20 @@ def test_without_the_data_the_record_says_what_the_studys_runs_have_read(real_da
     assert contents.digests(config) == recorded
 
 
-def test_an_encoder_of_the_hub_is_named_by_its_revision(monkeypatch):
+def test_an_encoder_of_the_hub_is_fetched_and_named_by_its_revision(tiny, monkeypatch):
     for name in ("bert-base-uncased", "bert-large-uncased", "roberta-base"):
-        source, revision = encoders.source(name)
-        assert source == name and len(revision) == 40 and encoders.digest(name) == revision
-    monkeypatch.setattr(encoders, "revision_on_hub", {"some/encoder": "f00"}.get)
+        assert len(encoders.digest(name)) == 40
+    known = {"some/encoder": "f00"}
+    monkeypatch.setattr(encoders, "revision_on_hub", known.get)
+    asked = []
+
+    def snapshot(name, revision, allow_patterns):
+        asked.append((name, revision))
+        return str(tiny)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
     assert encoders.digest("some/encoder") == "f00" and encoders.digest("other/one") == "other/one"
+    assert encoders.source("some/encoder") == tiny and asked == [("some/encoder", "f00")]
     with pytest.raises(InputError, match="neither a folder under data/encoders"):
         encoders.source("other/one")
 

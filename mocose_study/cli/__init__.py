@@ -1,0 +1,119 @@
+"""The command line: `mocose COMMAND`; `mocose --help` lists the commands."""
+
+import contextlib
+import io
+import logging
+import os
+import re
+import signal
+import sys
+from dataclasses import fields
+from difflib import get_close_matches
+from itertools import dropwhile, takewhile
+
+import tyro
+from transformers.utils.logging import disable_progress_bar
+
+from mocose_study.config import Config, InputError, choose, configure
+
+from . import single, study
+
+COMMANDS = {
+    "run": single.Run,
+    "grid": study.Grid,
+    "results": study.Results,
+    "replay": study.Replay,
+    "pretrain": study.Pretrain,
+    "report": study.Report,
+    "bench": study.Bench,
+    "claims": study.Claims,
+    "evaluate": single.Evaluate,
+    "embed": single.Embed,
+    "sections": single.Sections,
+    "systems": single.Systems,
+    "profiles": single.Profiles,
+}
+QUIET = ("httpx", "httpcore", "huggingface_hub", "filelock", "datasets", "fsspec")
+
+
+def parsed(arguments: list[str]):
+    """The command that `arguments` name, with its options.
+
+    Raises InputError, one sentence, on anything that cannot be read. Help ends the process.
+    """
+    arguments = arguments or ["--help"]
+    command, *options = arguments
+    if not command.startswith("-"):
+        _check_options(command, choose(COMMANDS, command, "command"), options)
+    panel = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(panel):
+            if command == "run":
+                default = _defaults(options)
+                return tyro.cli(single.Run, args=options, default=default, prog="mocose run")
+            return tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="mocose", args=arguments)
+    except SystemExit as stop:
+        if stop.code:
+            raise InputError(_sentence(panel.getvalue())) from None
+        raise
+
+
+def _defaults(options: list[str]) -> single.Run:
+    """What `mocose run` does where no option says otherwise: profile, preset, method decide."""
+    chosen = {"profile": "quick", "preset": "study", "method": "mocose"}
+    for option, value in zip(options, [*options[1:], ""], strict=False):
+        name, _, given = option.removeprefix("--").partition("=")
+        if option.startswith("--") and name in chosen:
+            chosen[name] = given or value
+    config = configure(chosen["profile"], chosen["preset"], method=chosen["method"])
+    return single.Run(profile=chosen["profile"], preset=chosen["preset"], config=config)
+
+
+def _check_options(command: str, kind: type, options: list[str]) -> None:
+    """Raises InputError for an option that the command does not have, with the nearest one."""
+    names = {field.name for field in fields(kind)} - {"config"}
+    names |= {field.name for field in fields(Config)} if kind is single.Run else set()
+    known = {name.replace("_", "-") for name in names} | {"help"}
+    for option in options:
+        name = option.removeprefix("--").partition("=")[0].replace("_", "-")
+        if option.startswith("--") and name.removeprefix("no-") not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f"did you mean --{near[0]}?" if near else "--help lists those there are."
+            raise InputError(f"`mocose {command}` has no option --{name}; {hint}")
+
+
+def _sentence(panel: str) -> str:
+    """What a panel of tyro says is wrong, without title, frame, colours and the help below."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", panel)
+    _title, *lines = plain.splitlines() or [""]
+    rows = dropwhile(_is_rule, (line.strip("│ ") for line in lines))
+    said = " ".join(takewhile(lambda row: not _is_rule(row), rows))
+    return said.partition(" Got errors")[0].rstrip(". ") + "."
+
+
+def _is_rule(row: str) -> bool:
+    return not row.strip("─-")
+
+
+def main() -> None:
+    """Exit codes: 0 done; 2 bad input, said in one sentence; 130 interrupted."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    for noisy in QUIET:
+        logging.getLogger(noisy).setLevel(logging.ERROR)
+    disable_progress_bar()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: in one line
+    try:
+        command = parsed(sys.argv[1:])
+        if folder := getattr(command, "data", None):
+            os.environ["MOCOSE_DATA"] = folder
+        command.main()
+    except InputError as wrong:
+        sys.stderr.write(f"mocose: {wrong}\n")
+        sys.exit(2)
+    except OSError as wrong:  # a full disk, a folder without write permission
+        place = wrong.filename or "while writing"
+        sys.stderr.write(f"mocose: {wrong.strerror or wrong}: {place}\n")
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.stderr.write("mocose: interrupted; the same command goes on from here\n")
+        sys.exit(130)

@@ -1,0 +1,128 @@
+"""Commands for a single run and for trained models, and lists of what there is."""
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from tyro import MISSING
+from tyro.conf import OmitArgPrefixes, Positional
+
+from mocose_study.config import PROFILES, Config, InputError, configure
+
+from .options import Data, Sized
+
+
+@dataclass(frozen=True)
+class Run(Sized):
+    """One run: trains and measures a system, and prints its scores."""
+
+    preset: str = "study"
+    """One of study, as_described, as_published, moco."""
+    out: Path | None = None
+    """Folder of the run's file; default: runs/ in the study's folder."""
+    save: Path | None = None
+    """Folder for the trained encoder, which sentence-transformers and transformers load."""
+    push_to_hub: str | None = None
+    """With --save: uploads that folder under this name."""
+    log: Path | None = None
+    """Folder for the curves of the training, for TensorBoard and as CSV."""
+    config: OmitArgPrefixes[Config] = field(default_factory=Config)
+    """Each field of the Config; profile and preset give the defaults."""
+
+    def main(self) -> None:
+        from mocose_study.results import use
+        from mocose_study.runs.curves import write_curves
+        from mocose_study.runs.files import read_run, run_id
+        from mocose_study.runs.run import make_run, prepare
+
+        if self.push_to_hub and not self.save:
+            raise InputError("--push-to-hub uploads the folder of --save; give both.")
+        prepare([self.config], bar=True)
+        path = use.own_runs(self.out) / f"{run_id(self.config)}.json"
+        trained = []
+        make_run(self.config, path, bar=True, save=trained.append if self.save else None)
+        record = read_run(path)
+        use.show(record["metrics"])
+        if self.log:
+            write_curves(record, self.log)
+        if self.save:
+            use.save(trained[0], record, self.save, self.push_to_hub)
+        print(self.save or path)
+
+
+@dataclass(frozen=True)
+class Evaluate(Data):
+    """Scores of a model: a folder, a name of the hub, or an encoder of the study."""
+
+    model: Positional[str] = MISSING
+    """As `mocose run --save` wrote it, or any that transformers or sentence-transformers load."""
+    sts: tuple[Path, ...] = ()
+    """Files of scored pairs; default: the seven STS tasks, or the open ones without their data."""
+    transfer: bool = False
+    """Measures the seven transfer tasks, too."""
+    pooling: Literal["cls", "cls_pooler", "mean", "first_last"] | None = None
+    """Default: the one that the model was saved with, else cls."""
+    json: bool = False
+    """Prints JSON."""
+    beside: str | None = None
+    """A profile whose systems are shown beside the model."""
+
+    def main(self) -> None:
+        from mocose_study.results import use
+
+        found = use.measure(
+            use.encode_of(self.model, self.pooling), list(map(str, self.sts)), self.transfer
+        )
+        use.show(found, self.json, self.beside)
+
+
+@dataclass(frozen=True)
+class Embed:
+    """Vectors of the lines of a text file, as a NumPy array on standard output."""
+
+    model: Positional[str] = MISSING
+    """As for `mocose evaluate`."""
+    file: Positional[Path] = MISSING
+    """One sentence a line: .txt, .txt.xz or .txt.gz."""
+
+    def main(self) -> None:
+        from mocose_study.results import use
+
+        if sys.stdout.isatty():
+            raise InputError("vectors are no text; use `mocose embed MODEL FILE > vectors.npy`.")
+        use.embed(use.encode_of(self.model), self.file, sys.stdout.buffer)
+
+
+@dataclass(frozen=True)
+class Sections:
+    """The sections of the study, each with its question."""
+
+    def main(self) -> None:
+        from mocose_study.sections import GRIDS
+
+        for name, grid in GRIDS.items():
+            print(f"{name:20} {grid.question}")
+
+
+@dataclass(frozen=True)
+class Systems:
+    """The systems that `mocose run --method` trains."""
+
+    def main(self) -> None:
+        from mocose_study.systems import METHODS
+
+        for name, fit in METHODS.items():
+            (kind,) = getattr(fit, "args", [fit])  # a class whose training `fit` is, or itself
+            print(f"{name:20} {sys.modules[kind.__module__].__doc__.splitlines()[0]}")
+
+
+@dataclass(frozen=True)
+class Profiles:
+    """The sizes at which the study runs."""
+
+    def main(self) -> None:
+        for name in PROFILES:
+            c = configure(name)
+            text = f"{c.corpus_size:,} sentences of {c.corpus}"
+            print(f"{name:14} {c.encoder}, {text}, benchmark {c.benchmark}, {c.steps:,} steps")

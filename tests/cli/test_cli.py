@@ -1,0 +1,165 @@
+"""Bad input ends in one clear sentence and exit code 2, before any long work, without a traceback."""
+
+import errno
+import json
+import sys
+from dataclasses import replace
+
+import pytest
+
+from mocose_study import cli
+from mocose_study.cli import single
+from mocose_study.runs import run
+from mocose_study.sections import GRIDS
+
+
+@pytest.fixture
+def mocose(monkeypatch, capsys, study):
+    """Runs the command line; returns (exit code, stdout, stderr). No run is made."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["mocose", *map(str, arguments)])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = stop.code or 0
+        return (code, *capsys.readouterr())
+
+    monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(run, "make_run", lambda *a, **k: pytest.fail("the run started"))
+    return call
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("run --profile tinny", "there is no profile 'tinny'; choose one of smoke, quick, tiny"),
+        ("run --preset paper", "there is no preset 'paper'"),
+        ("run --batch-size 1", "batch_size = 1 is out of range"),
+        ("run --steps many", "Error parsing --steps: invalid literal for int()"),
+        ("run --steps", "Missing value for argument '--steps'"),
+        ("run --pooling max", "invalid choice 'max' for argument '--pooling'"),
+        ("run --queue-init 600", "queue_init = 600 is larger than queue_size"),
+        ("run --ema-deca 0.9", "`mocose run` has no option --ema-deca; did you mean --ema-decay?"),
+        ("run --ema_deca=0.9", "did you mean --ema-decay?"),
+        ("run --frobnicate 1", "has no option --frobnicate; --help lists those there are"),
+        ("run everything", "Unrecognized options: everything."),
+        ("run --precision bf16 --fgsm-epsilon 5e-9 --crop 0", "rounded away in bf16"),
+        ("run --encoder no-such", "encoder 'no-such' is neither a folder under data/encoders"),
+        ("run --encoder-layers 9", "encoder_layers = 9, but"),
+        ("run --method mocosy", "there is no method 'mocosy'"),
+        ("run --corpus wiki901k", "there is no corpus 'wiki901k'"),
+        ("run --corpus mine.txt", "or give a text file"),
+        ("run --corpus-size 40001", "corpus 'open' has 40000 sentences"),
+        ("run --benchmark mine.tsv", "there is no benchmark 'mine.tsv'"),
+        ("run --dev mine.tsv", "there is no benchmark 'mine.tsv'"),
+        ("run --push-to-hub me/model", "uploads the folder of --save; give both"),
+        ("run --profile tiny --corpus-size 100", "give a local folder with --data"),
+        ("run --profile tiny --data nowhere", "data folder 'nowhere' does not exist"),
+        ("grid emma", "there is no section 'emma'"),
+        ("grid ema --profile tinny", "there is no profile 'tinny'"),
+        ("grid ema --workers few", "Error parsing --workers"),
+        ("grid --section ema", "`mocose grid` has no option --section; did you mean"),
+        ("results emma", "there is no section 'emma'"),
+        ("replay", "no run file was named"),
+        ("replay nowhere.json", "there is no run file nowhere.json"),
+        ("pretrain --profile quick", "there is no pre-training profile 'quick'"),
+        ("report --profile tinny", "there is no profile 'tinny'"),
+        ("evaluate", "Missing from mocose evaluate"),
+        ("evaluate no-such", "encoder 'no-such' is neither a folder"),
+        ("evaluate tiny --sts mine.tsv", "there is no benchmark 'mine.tsv'"),
+        ("evaluate tiny --beside tinny", "there is no profile 'tinny'"),
+        ("embed tiny mine.txt", "there is no file 'mine.txt'"),
+        ("fly", "there is no command 'fly'; choose one of run, grid"),
+    ],
+)
+def test_one_sentence(mocose, arguments, told):
+    code, out, err = mocose(*arguments.split())
+    assert code == 2
+    assert told in err and err.count("\n") == 1 and "Traceback" not in out + err
+    assert err.startswith("mocose: ") and err.endswith((".\n", "?\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "option", "told"),
+    [
+        ("score\tsentence1\n3\tA hen.\n", "--benchmark", "mine has no column 'sentence2'"),
+        ("score\tsentence1\tsentence2\ngood\ta\tb\n", "--dev", "no number in line 2"),
+        ("", "--corpus", "has 0 sentences"),
+        ("A hen.\n" * 500, "--corpus", "repeats one sentence"),
+    ],
+)
+def test_files_of_ones_own_are_read_before_anything_is_trained(mocose, study, text, option, told):
+    (study / "mine").write_text(text)
+    size = ("--corpus-size", 500, "--batch-size", 8)
+    code, _, err = mocose("run", option, study / "mine", *size)
+    assert code == 2 and told in err and err.count("\n") == 1
+
+
+def test_profile_preset_and_method_give_the_defaults_that_fields_change():
+    def config(text):
+        return cli.parsed(["run", *text.split()]).config
+
+    assert config("--profile smoke").steps == 4
+    assert config("--profile=smoke --steps 6 --preset as_described").optimizer == "adam"
+    assert config("--profile smoke --steps 6").steps == 6
+    assert config("--method whitening").crop == 0  # the profile's views are not for it
+    assert config("--no-fast").fast is False
+
+
+def test_a_grid_without_a_section_lists_what_is_missing(mocose):
+    code, out, _ = mocose("grid", "--profile", "smoke")
+    total = len(GRIDS["ema"].runs("smoke"))
+    assert code == 0 and f"ema {total} of {total} runs missing" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("command", "there"),
+    [("sections", "ema"), ("systems", "mocose"), ("profiles", "roberta-base"), ("--help", "grid")],
+)
+def test_lists_of_what_there_is(mocose, command, there):
+    code, out, _ = mocose(command)
+    assert code == 0 and there in out
+
+
+def test_help_names_every_command(mocose):
+    code, out, _ = mocose()
+    assert code == 0 and all(name in out for name in cli.COMMANDS)
+    for name in cli.COMMANDS:
+        code, out, _ = mocose(name, "--help")
+        assert code == 0 and f"usage: mocose {name}" in out
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device", "x.json"), 2, "left on device: x.json"),
+        (KeyboardInterrupt(), 130, "interrupted; the same command goes on from here"),
+    ],
+)
+def test_what_ends_a_run_is_said_in_one_sentence(mocose, monkeypatch, error, code, told):
+    def failing(*_, **__):
+        raise error
+
+    monkeypatch.setattr(run, "prepare", failing)
+    found, _, err = mocose("run")
+    assert found == code and told in err and err.count("\n") == 1
+
+
+def test_the_data_folder_goes_to_the_environment(mocose, monkeypatch, study):
+    monkeypatch.setattr(single.Profiles, "main", lambda self: None)
+    monkeypatch.setattr(cli, "parsed", lambda _: replace(single.Run(), data=str(study)))
+    monkeypatch.setattr(run, "prepare", lambda *_, **__: sys.exit(0))
+    mocose("run")
+    assert cli.os.environ["MOCOSE_DATA"] == str(study)
+    monkeypatch.delenv("MOCOSE_DATA")
+
+
+def test_json(mocose, monkeypatch):
+    from mocose_study.results import use
+
+    monkeypatch.setattr(use, "encode_of", lambda *_: None)
+    monkeypatch.setattr(use, "measure", lambda *_: {"sts_avg": 50.0})
+    _, out, _ = mocose("evaluate", "tiny", "--json")
+    assert json.loads(out) == {"sts_avg": 50.0}

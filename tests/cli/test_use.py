@@ -1,0 +1,104 @@
+"""A trained model can be taken away: saved, loaded by others, evaluated, turned into vectors."""
+
+import io
+
+import numpy as np
+import pytest
+from texts import SENTENCES, hashed_words
+
+from mocose_lib import Encoder, InputError, evaluate
+from mocose_study.cli.single import Run
+from mocose_study.data import benchmarks, encoders
+from mocose_study.data.corpora import text_lines
+from mocose_study.results import use
+from mocose_study.runs.files import read_run
+
+
+@pytest.fixture
+def saved(small, study, capsys):
+    """A run through `mocose run --save`: its Config, record and the folder."""
+    config = small(resamples=20, eval_max_length=75)  # all that it can read
+    Run(config=config, save=study / "mine", out=study / "own").main()
+    (file,) = (study / "own").glob("*.json")
+    return config, read_run(file), study / "mine"
+
+
+def test_a_saved_run_scores_as_its_run_file_says_whoever_loads_it(saved):
+    config, record, folder = saved
+    there = use.encode_of(str(folder))
+    tables = benchmarks.test_tables(config.benchmark)
+    assert evaluate(there, tables)["average"] == pytest.approx(
+        record["metrics"]["sts_avg"], abs=1e-3
+    )
+    (folder / "mocose.json").unlink()  # now it is a folder of sentence-transformers
+    other = use.encode_of(str(folder))
+    assert evaluate(other, tables)["average"] == pytest.approx(
+        record["metrics"]["sts_avg"], abs=1e-3
+    )
+    assert np.allclose(np.linalg.norm(other(SENTENCES), axis=1), 1, atol=1e-5)  # cosine's layer
+
+
+def test_the_card_says_what_it_is(saved):
+    config, record, folder = saved
+    card = (folder / "README.md").read_text()
+    for text in (config.encoder, "64 sentences of `open`", record["id"], '"queue_size": 12',
+                 f"sts_avg: {record['metrics']['sts_avg']:.2f}", "95 % interval", "CC BY-SA",
+                 "license: cc-by-sa-3.0", "Findings of ACL 2022"):  # fmt: skip
+        assert text in card
+
+
+def test_a_saved_run_is_an_encoder_for_another_run(saved, small):
+    config, _, folder = saved
+    assert encoders.digest(str(folder)) != encoders.digest(config.encoder)
+    Run(config=small(encoder=str(folder), steps=2), out=folder.parent / "more").main()
+
+
+def test_a_system_that_is_more_than_an_encoder_is_not_saved(small, study):
+    config = small(method="whitening")
+    with pytest.raises(InputError, match="whitening is no encoder alone"):
+        Run(config=config, save=study / "mine", out=study / "own").main()
+    assert len(list((study / "own").glob("*.json"))) == 1  # what was measured is kept
+
+
+def test_the_hub_gets_the_folder_only_when_asked(saved, monkeypatch):
+    _, record, folder = saved
+    calls = []
+    api = "huggingface_hub.HfApi."
+    monkeypatch.setattr(api + "create_repo", lambda self, name, **_: calls.append(name))
+    monkeypatch.setattr(api + "upload_folder", lambda self, **how: calls.append(how["repo_id"]))
+    fitted = use.Fitted(len, encoder=Encoder.load(folder))
+    use.save(fitted, record, folder.parent / "again")
+    assert calls == []
+    use.save(fitted, record, folder.parent / "again", "me/model")
+    assert calls == ["me/model", "me/model"]
+
+
+def test_any_function_is_measured_on_any_files(study):
+    def encode(sentences):
+        return hashed_words(sentences, 64)
+
+    file = study / "data" / "open" / "snli2017.tsv"
+    found = use.measure(encode, [str(file)])
+    assert found == {
+        "sts_avg": found["snli2017 test all"],
+        "snli2017 test all": evaluate(encode, {"x": benchmarks.read_pairs(file)})["average"],
+    }
+    assert len(use.measure(encode, [])) == 4  # the open ones
+
+
+def test_real_tasks_and_transfer_without_files(real_data, monkeypatch):
+    monkeypatch.setenv("MOCOSE_DATA", str(real_data))
+    monkeypatch.setattr(use.benchmarks, "TRANSFER", ("CR",))
+    found = use.measure(lambda s: hashed_words(s, 32), [], with_transfer=True)
+    assert {"STS12 test all", "SICK-R test all", "CR test"} <= set(found)
+
+
+def test_embed_writes_one_vector_per_line(encoder, study):
+    file = study / "mine.txt"
+    file.write_text("\n".join(SENTENCES[:3]) + "\n")
+    out = io.BytesIO()
+    use.embed(encoder.encode, file, out)
+    out.seek(0)
+    vectors = np.load(out)
+    assert vectors.dtype == np.float32 and np.array_equal(vectors, encoder.encode(SENTENCES[:3]))
+    assert list(text_lines([file]))[:-1] == SENTENCES[:3]
