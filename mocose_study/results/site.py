@@ -1,0 +1,96 @@
+"""The executed notebooks of a profile as a site that opens from a folder, without a network.
+
+Sphinx and MyST-NB build it, with the extension `harmless`.
+"""
+
+import re
+import shutil
+from io import StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import nbformat
+from sphinx.application import Sphinx
+
+from mocose_lib import InputError
+from mocose_study.config import choose
+from mocose_study.config.profiles import PROFILES
+from mocose_study.data.files import study_folder
+
+from .article import article
+
+SETTINGS = {
+    "project": "The MoCoSE study",
+    "copyright": "",
+    "html_title": "The MoCoSE study",
+    "extensions": ["myst_nb", "mocose_study.results.harmless"],
+    "html_theme": "sphinx_book_theme",
+    "html_static_path": [str(Path(__file__).with_name("static"))],
+    "html_css_files": ["site.css"],
+    "html_theme_options": {
+        "home_page_in_toc": True,
+        "use_download_button": False,
+        "use_fullscreen_button": False,
+        "show_toc_level": 2,
+        "navbar_persistent": [],
+    },
+    "html_copy_source": False,
+    "html_math_renderer": "mathml",
+    "myst_enable_extensions": ["dollarmath", "attrs_inline"],
+    "nb_execution_mode": "off",
+    "nb_ipywidgets_js": {},
+    "nb_merge_streams": True,
+    "nb_mime_priority_overrides": [("*", "application/vnd.jupyter.widget-view+json", None)],
+}
+
+
+def make_report(profile: str) -> Path:
+    """Builds report/<profile> and returns its index.html.
+
+    Raises InputError for an unknown profile, without notebooks, and for one that is damaged.
+    """
+    choose(PROFILES, profile, "profile")
+    pages = notebooks(profile)
+    target = study_folder() / "report" / profile
+    with TemporaryDirectory() as folder:
+        source, made = Path(folder, "source"), Path(folder, "html")
+        source.mkdir()
+        for page in pages.values():
+            write_page(page, source, pages, profile)
+        figure = study_folder() / "figures" / profile / "00_start_here.svg"
+        if figure.exists():
+            shutil.copy(figure, source)
+        (source / "index.md").write_text(article(profile, list(pages), figure), encoding="utf-8")
+        silent = {"status": None, "warning": StringIO()}
+        Sphinx(source, None, made, Path(folder, "trees"), "html", SETTINGS, **silent).build()
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(made, target)
+    return target / "index.html"
+
+
+def notebooks(profile: str) -> dict[str, Path]:
+    """By name: the notebooks executed at this profile, else as they are committed."""
+    committed, executed = study_folder() / "notebooks", study_folder() / "data/executed" / profile
+    found = {p.stem: p for place in (committed, executed) for p in place.glob("[0-9]*.ipynb")}
+    if not found:
+        raise InputError(
+            f"there are no notebooks in {committed}; run `mocose report` in a checkout."
+        )
+    return dict(sorted(found.items()))
+
+
+def write_page(path: Path, folder: Path, pages: dict, profile: str) -> None:
+    """A copy of a notebook with its code folded and the names of other notebooks as links."""
+    try:
+        notebook = nbformat.read(path, as_version=4)
+    except (nbformat.reader.NotJSONError, nbformat.ValidationError) as cause:
+        raise InputError(f"notebook {path} is damaged ({cause}); execute it again.") from None
+    links = re.compile(rf"(?<!\[)`({'|'.join(pages)})`(?!\])")
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = links.sub(r"[`\1`](\1.ipynb)", cell.source)
+        cell.metadata["tags"] = [*cell.metadata.get("tags", []), "hide-input"]
+    if profile not in path.parts and f'profile = "{profile}"' not in str(notebook.cells):
+        note = f"> Not executed at profile {profile} yet. This is the committed version."
+        notebook.cells.insert(1, nbformat.v4.new_markdown_cell(note))
+    nbformat.write(notebook, folder / path.name)
