@@ -12,6 +12,7 @@ from mocose_lib import Encoder, InputError, evaluate
 from mocose_lib.batches import batches
 from mocose_lib.encoder import make_identity
 from mocose_lib.evaluation.sts import Encode
+from mocose_lib.train import Text
 from mocose_lib.trainer import Measure, Progress, Trainer
 from mocose_study.config import Config
 from mocose_study.data import benchmarks, encoders
@@ -46,7 +47,7 @@ def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> 
     return encoder
 
 
-class TrainingText:
+class TrainingText(Text):
     """Token ids of the training sentences as `mocose_lib.train.Text`: views with their changes."""
 
     def __init__(self, config: Config, ids):
