@@ -175,7 +175,6 @@ def test_a_damaged_run_file_is_named_and_is_not_done(small, caplog, damage):
     path = make(config, "quick", "cpu")
     before = path.read_text()
     damage(path)
-    assert path.read_text() != before if path.name else True
     with pytest.raises(InputError, match=f"run file {path.name} is damaged: .*delete it to run"):
         read_run(path)
     assert not is_done(config, "quick")

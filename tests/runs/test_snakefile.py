@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mocose_study.sections import GRIDS
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def commands(profile, *flags):

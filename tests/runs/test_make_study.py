@@ -1,0 +1,119 @@
+"""`make study`: one at a time, nothing left of a killed one, any folder's name, no text executed.
+
+The Makefile is the repository's; Snakemake runs a workflow of one job that sleeps.
+"""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKFLOW = """
+import os, signal
+from pathlib import Path
+from mocose_study.runs.pool import end_with_parent
+
+end_with_parent(lambda: os.killpg(0, signal.SIGKILL))
+
+rule work:
+    output: "done"
+    shell: "touch started; while [ ! -e go ]; do sleep 0.1; done; echo $MOCOSE_DATA > {output}"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A checkout whose path has a space and letters beyond ASCII."""
+    place = tmp_path / "mein Ordner für Sätze"
+    (place / "meine Daten ü").mkdir(parents=True)
+    (place / "Snakefile").write_text(WORKFLOW)
+    (place / ".venv").symlink_to(ROOT / ".venv")
+    if not (ROOT / ".venv" / "bin" / "python").exists():
+        pytest.skip("make works with .venv, which is not here")
+    return place
+
+
+def start(folder, **variables):
+    """make study, without looking whether .venv is up to date."""
+    words = [f"{name}={value}" for name, value in variables.items()]
+    return subprocess.Popen(
+        ["make", "-f", ROOT / "Makefile", "-o", ".venv/installed", "study", "CORES=1", *words],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+
+
+def wait_for(condition, seconds=300):
+    """Polls; a hang fails the test, a slow machine does not."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.1)
+
+
+def at_work(folder) -> list[psutil.Process]:
+    """The processes of the study: those whose working directory is its folder."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if Path(process.cwd()) == folder and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def snakemake(folder) -> psutil.Process:
+    return next(p for p in at_work(folder) if "snakemake" in p.cmdline())
+
+
+def test_a_killed_study_leaves_nothing_and_goes_on_beside_no_other(folder):
+    for victim in ("make", "snakemake", "all"):
+        job = start(folder, PROFILE="smoke")
+        wait_for((folder / "started").exists)
+        if victim == "all":
+            for process in at_work(folder):
+                process.kill()
+        else:
+            (job if victim == "make" else snakemake(folder)).send_signal(signal.SIGKILL)
+        job.communicate()
+        wait_for(lambda: not at_work(folder), 60)
+        (folder / "started").unlink()
+    first = start(folder, PROFILE="smoke", DATA="meine Daten ü")
+    wait_for((folder / "started").exists)  # the lock of the killed ones did not hold it up
+    second = start(folder, PROFILE="smoke")
+    assert "at work in this folder; waiting for it to end" in second.stdout.readline()
+    (folder / "go").touch()
+    assert first.wait(300) == 0 and second.wait(300) == 0
+    assert (folder / "done").read_text().strip() == str(folder / "meine Daten ü")
+
+
+def test_ctrl_c_ends_in_one_line(folder):
+    job = start(folder, PROFILE="smoke")
+    wait_for((folder / "started").exists)
+    launcher = next(p for p in at_work(folder) if "mocose_study.runs.study" in p.cmdline())
+    launcher.send_signal(signal.SIGINT)
+    told, _ = job.communicate()
+    assert "make study: interrupted; the same command goes on from here" in told
+    assert "Traceback" not in told and not at_work(folder)
+
+
+@pytest.mark.parametrize(
+    ("variables", "told"),
+    [
+        ({"PROFILE": "quick; touch x"}, "there is no profile 'quick; touch x'; choose one of"),
+        ({"PROFILE": "$(touch x)"}, "there is no profile"),
+        ({"PROFILE": 'smoke" && touch "x'}, "there is no profile"),
+        ({"PROFILE": "smoke", "DATA": "no; touch x"}, "DATA = 'no; touch x' is no folder"),
+    ],
+)
+def test_text_of_a_variable_is_a_sentence_and_never_a_command(folder, variables, told):
+    before = sorted(os.listdir(folder))
+    job = start(folder, **variables)
+    said, _ = job.communicate()
+    assert told in said and "Traceback" not in said and job.returncode == 2
+    assert sorted(os.listdir(folder)) == before
