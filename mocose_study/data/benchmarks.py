@@ -15,8 +15,7 @@ import pandas as pd
 
 from mocose_study.config import InputError, choose
 
-from .files import shipped
-from .sources import checked, folder, sha256
+from .sources import checked, folder, open_file, sha256
 
 OPEN_DEV = "images2014"
 OPEN_TESTS = ("images2015", "snli2017", "postediting2016")
@@ -91,7 +90,7 @@ def sts_pairs(task: str, split: str = "test", benchmark: str = "real") -> pd.Dat
     """Pairs of one STS task: columns score, sentence1, sentence2, and perhaps subset."""
     if benchmark in ("open", "sample"):
         choose(dict.fromkeys((OPEN_DEV, *OPEN_TESTS)), task, "open task")
-        frame = read_pairs(checked(shipped("open"), f"{task}.tsv"))
+        frame = read_pairs(open_file(f"{task}.tsv"))
         return frame.head(SAMPLE) if benchmark == "sample" else frame
     file, repository, revision = choose(STS, task, "STS task")
     if local := folder():

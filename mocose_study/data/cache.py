@@ -9,8 +9,7 @@ from pathlib import Path
 import datasets
 import pyarrow as pa
 
-from mocose_lib.files import write_atomically
-
+from .atomic import write_atomically
 from .files import cache_folder
 from .sources import sha256
 

@@ -26,8 +26,7 @@ from tokenizers import Tokenizer
 from mocose_study.config import InputError
 
 from .cache import cache_key, stored
-from .files import shipped
-from .sources import checked, folder, from_hub, revision_on_hub, sha256
+from .sources import checked, folder, from_hub, open_file, revision_on_hub, sha256
 
 OPENERS = MappingProxyType({".xz": lzma.open, ".gz": gzip.open})
 UNREADABLE = (lzma.LZMAError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError, EOFError)
@@ -94,7 +93,7 @@ def corpus_files(name: str) -> list[Path]:
         )
     source = CORPORA[name]
     if name == "open":
-        return [checked(shipped("open"), Path(file).name) for file in source.files]
+        return [open_file(Path(file).name) for file in source.files]
     if data := folder():
         return [checked(data, file) for file in source.files]
     if source.hub is None:

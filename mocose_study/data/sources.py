@@ -8,6 +8,8 @@ from pathlib import Path
 
 from mocose_study.config import InputError
 
+from .files import shipped
+
 log = logging.getLogger(__name__)
 
 
@@ -64,6 +66,16 @@ def checked(data: Path, name: str) -> Path:
     elif sha256(path) != expected:
         raise InputError(f"data file {name} is damaged: its checksum is not that of SHA256SUMS.")
     return path
+
+
+def open_file(name: str) -> Path:
+    """A file of data/open. Raises InputError when the package came without it."""
+    if not (place := shipped("open")).is_dir():
+        raise InputError(
+            "the open data are not installed here; let MOCOSE_STUDY name a checkout of the study, "
+            "which has them."
+        )
+    return checked(place, name)
 
 
 @cache
