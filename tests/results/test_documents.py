@@ -1,0 +1,43 @@
+"""The pages beside the code: every file that they link exists, and the recipes agree."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("CHECKLIST.md", "CONTRIBUTING.md", "CHANGELOG.md")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_linked_file_exists(page):
+    links = re.findall(r"\]\(([^)#]+)\)", (ROOT / page).read_text(encoding="utf-8"))
+    assert links or page == "CHANGELOG.md"
+    missing = [link for link in links if "://" not in link and not (ROOT / link).exists()]
+    assert missing == []
+
+
+def test_every_item_of_the_checklist_has_an_answer():
+    rows = re.findall(r"^\| (.+) \| (.*) \| (.*) \|$", (ROOT / "CHECKLIST.md").read_text(), re.M)
+    answers = [answer for _, answer, _ in rows if answer not in ("answer", "---")]
+    assert len(answers) >= 30 and all(answer.endswith((".", "`.")) for answer in answers)
+
+
+def test_the_citation_names_the_study_and_the_paper():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "title", "message", "authors", "license", "version"} <= set(cited)
+    (paper,) = cited["references"]
+    assert paper["year"] == 2022 and len(paper["authors"]) == 7
+    version = re.search(r'^version = "(.+)"', (ROOT / "pyproject.toml").read_text(), re.M)
+    assert cited["version"] == version.group(1)
+
+
+def test_the_workflow_and_the_image_use_pythons_and_targets_that_exist():
+    flow = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text())
+    assert flow["jobs"]["test"]["strategy"]["matrix"]["python"] == ["3.11", "3.13"]
+    image, makefile = (ROOT / "Dockerfile").read_text(), (ROOT / "Makefile").read_text()
+    steps = str(flow) + image
+    for target in set(re.findall(r"(?:RUN |&& |'|\")make ([\w./]+)", steps)):
+        assert re.search(rf"^[^\n#]*{re.escape(target)}\b[^\n]*:", makefile, re.M), target
+    assert "FROM python:3.11" in image
