@@ -16,9 +16,9 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from mocose_lib import InputError
-from mocose_lib.files import write_atomically
 from mocose_study.config import Config
 from mocose_study.data import corpora
+from mocose_study.data.atomic import write_atomically
 from mocose_study.data.encoders import digest, locate
 from mocose_study.data.files import cache_folder
 from mocose_study.data.sources import sha256

@@ -4,6 +4,7 @@ import json
 
 import pytest
 import torch
+from texts import open_sentences, rng
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import (
     FSMTConfig,

@@ -40,4 +40,4 @@ def test_probe_repeats_itself_and_leaves_training_as_it_was(encoder):
     look = probe.Probe(encoder, "sample")
     assert look() == look() == probe.Probe(encoder, "sample")()
     assert encoder.training and torch.equal(before, torch.get_rng_state())
-    assert sum(len(ids) for ids, _ in look.batches) == 2 * probe.PROBE_PAIRS + probe.PROBE_SENTENCES
+    assert sum(len(ids) for ids, _ in look.batches) == 2 * look.pairs + probe.PROBE_SENTENCES

@@ -9,7 +9,7 @@ from texts import open_sentences
 from torch.nn import functional as F
 from transformers import AutoModelForMaskedLM
 
-from mocose_lib import InputError
+from mocose_lib import InputError, trainer
 from mocose_study.config import vary
 from mocose_study.rewriting.tokens import crop, delete
 from mocose_study.systems import METHODS, base
@@ -190,7 +190,7 @@ def test_the_head_for_masked_words_is_the_checkpoints_or_a_fresh_one(small, mask
 
 def test_a_checkpoint_of_another_config_is_refused(small, tmp_path, monkeypatch):
     config = small(method="simcse", steps=2)
-    monkeypatch.setattr(learner, "SAVE_SECONDS", -1)
+    monkeypatch.setattr(trainer, "SAVE_SECONDS", -1)
     METHODS["simcse"](config, tmp_path / "c.pt", bar=False)
     with pytest.raises(InputError, match="belongs to other settings"):
         METHODS["simcse"](vary(config, seed=1), tmp_path / "c.pt", bar=False)

@@ -108,7 +108,7 @@ def test_what_is_built_is_what_the_config_says(make, method, fast, monkeypatch):
     monkeypatch.setattr(trainer.Trainer, "__init__", init)
     built, real_load = [], base.load_encoder
     for module in (base, systems.mocose, systems.untrained, systems.whitening):
-        load = lambda *a: built.append(real_load(*a)) or built[-1]  # noqa: E731
+        load = lambda *a: built.append(real_load(*a)) or built[-1]
         monkeypatch.setattr(module, "load_encoder", load)
     METHODS[method](config, bar=False)
     (encoder,) = built
