@@ -1,7 +1,6 @@
 """Augmentations of the word embeddings (MoCoSE section 5.3; cut-offs after ConSERT).
 
-Pure functions: nothing is changed in place, and all randomness comes from the generator passed in.
-FGSM, which needs a gradient, stands in `fgsm.py`.
+Pure functions: nothing is changed in place, and all randomness comes from the generator.
 """
 
 import torch

@@ -8,11 +8,10 @@ from .settings import InputError, Settings
 def batches(lengths, settings: Settings, start: int = 0):
     """Endless row numbers (batch_size,) from batch number `start` on.
 
-    Every epoch is a new random order, a function of (seed, epoch) alone: runs that differ in
-    other fields see the same data, and a resumed run goes on where it stopped. With
-    `batch_lengths` "equal" a batch has sentences of one token length, and incomplete batches are
-    left out. With "one" the whole run uses only sentences that fill `max_length` or were cut
-    there. Raises InputError when no length has enough sentences for a batch.
+    Every epoch is a new random order, a function of (seed, epoch) alone. With `batch_lengths`
+    "equal" a batch has sentences of one token length. With "one" the whole run uses only
+    sentences that fill `max_length` or were cut there. Incomplete batches are left out. Raises
+    InputError when no length has enough sentences for a batch.
     """
     lengths, size = np.asarray(lengths), settings.batch_size
     epoch = number = 0
@@ -29,8 +28,7 @@ def batches(lengths, settings: Settings, start: int = 0):
         if not full:
             raise InputError(
                 f"no {size} sentences of the corpus have the length that batch_lengths = "
-                f"{settings.batch_lengths!r} asks for; use more sentences (corpus_size), a smaller "
-                "batch_size or max_length, or batch_lengths = 'mixed'."
+                f"{settings.batch_lengths!r} asks for; use more sentences or a smaller batch_size."
             )
         if settings.batch_lengths == "equal":  # they stand sorted by length
             full = [full[i] for i in rng.permutation(len(full))]

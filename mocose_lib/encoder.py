@@ -72,8 +72,7 @@ class Encoder(nn.Module):
 
     @classmethod
     def load(
-        cls, name: str | Path, pooling: str | None = None, layers=None, dropout=0.1, max_length=128,
-        revision: str | None = None,
+        cls, name, pooling=None, layers=None, dropout=0.1, max_length=128, revision=None
     ) -> "Encoder":
         """Loads a folder, or a model of the hub, and keeps its first `layers` layers (None: all).
 
@@ -105,10 +104,7 @@ class Encoder(nn.Module):
         return encoder.eval()
 
     def save(self, folder: str | Path, normalize: bool = False, card: str = "") -> Path:
-        """Writes a folder that SentenceTransformer, AutoModel and `Encoder.load` read.
-
-        `normalize` adds a layer that gives every vector length 1. `card` is the README.md.
-        """
+        """Writes a folder that SentenceTransformer, AutoModel and `Encoder.load` read."""
         return saving.save(self, Path(folder), normalize, card)
 
     def randomize(self, seed: int) -> None:
@@ -179,33 +175,31 @@ class Encoder(nn.Module):
         return vectors[[place[sentence] for sentence in sentences]]
 
 
+def damaged(name: str | Path, why: str) -> InputError:
+    return InputError(f"encoder {str(name)!r} is damaged: {why}.")
+
+
 def unusable(name: str | Path, cause: Exception) -> InputError:
     """What to say where transformers could not read a folder, or found no model of that name."""
     if Path(name).is_dir():
-        return InputError(f"encoder {str(name)!r} is damaged: {str(cause).partition(chr(10))[0]}.")
-    return InputError(
-        f"encoder {str(name)!r} is no folder with a model, and the hub did not give "
-        f"it ({type(cause).__name__}); check the name or the connection."
-    )
+        return damaged(name, str(cause).partition("\n")[0])
+    sentence = f"encoder {str(name)!r} is no folder with a model, and the hub did not give it "
+    return InputError(f"{sentence}({type(cause).__name__}); check the name or the connection.")
 
 
 def check_complete(name: str | Path, tokenizer, report: dict) -> None:
     """Raises InputError where transformers would make up weights or an empty vocabulary."""
     if len(tokenizer) <= len(tokenizer.all_special_ids):
-        raise InputError(f"encoder {str(name)!r} is damaged: its tokenizer has no words.")
+        raise damaged(name, "its tokenizer has no words")
     mismatched = [entry[0] for entry in report.get("mismatched_keys", ())]
-    lost = [key for key in (*report["missing_keys"], *mismatched) if "pooler" not in key]
-    if lost:
-        raise InputError(
-            f"encoder {str(name)!r} is damaged: {len(lost)} of its weights are missing or have "
-            f"another shape, among them {lost[0]!r}."
-        )
+    if lost := [key for key in (*report["missing_keys"], *mismatched) if "pooler" not in key]:
+        raise damaged(name, f"{len(lost)} of its weights are missing or misshapen, as {lost[0]!r}")
 
 
 def make_identity(part: nn.Module) -> None:
     """Makes a linear layer the identity (cut, or filled with zeros, where it is not square).
 
-    An encoder would have to adapt to random heads, which costs a small one what it has learnt.
+    An encoder has to adapt to random heads, which costs a small one what it has learnt.
     """
     if isinstance(part, nn.Linear):
         nn.init.eye_(part.weight)

@@ -18,9 +18,8 @@ def info_nce(
 ) -> Scalar:
     """Mean over the batch of -log exp(q.k/t) / (exp(q.k/t) + sum_l exp(q.l/t)), in nats.
 
-    `keys[i]` is the positive of `query[i]`; l runs over `negatives` and, with
-    `batch_negatives`, over the other keys. `similarity` "cosine" normalises both sides first.
-    Computed in float32, also under autocast: a bf16 cosine, over 0.05, is off by a tenth.
+    `keys[i]` is the positive of `query[i]`; l runs over `negatives` and, with `batch_negatives`,
+    over the other keys. In float32, also under autocast: a bf16 cosine / 0.05 is off by a tenth.
     """
     with torch.autocast(query.device.type, enabled=False):
         query, keys, negatives = query.float(), keys.float(), negatives.float()

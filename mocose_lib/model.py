@@ -20,42 +20,26 @@ class View:
     positions: Positions | None = None
 
 
-def projection(layers: int, width: int, dim: int, style: str, dropout: float) -> nn.Sequential:
+def head(layers: int, width: int, dim: int, style: str, dropout: float, last=None) -> nn.Sequential:
     """`layers` fully connected layers from `width` to `dim`; none is the identity.
 
-    "published": every Linear is followed by LayerNorm and dropout. "plain": ReLU between Linears.
+    "plain": ReLU between Linears. "published": LayerNorm and dropout after every Linear, or, where
+    `last` is given (the predictor's Tanh), that after the last one.
     """
-    head = nn.Sequential()
-    for i in range(layers):
-        head.append(nn.Linear(width, dim if i == layers - 1 else width))
-        if style == "published":
-            head.extend([nn.LayerNorm(head[-1].out_features), nn.Dropout(dropout)])
-        elif i < layers - 1:
-            head.append(nn.ReLU())
-    return head
-
-
-def predictor(layers: int, dim: int, style: str, dropout: float) -> nn.Sequential:
-    """`layers` fully connected layers of width `dim`; none is the identity.
-
-    "published": LayerNorm and dropout after all but the last Linear, tanh after the last.
-    """
-    head = projection(max(layers - 1, 0), dim, dim, style, dropout)
-    if layers > 1 and style == "plain":
-        head.append(nn.ReLU())
-    if layers:
-        head.append(nn.Linear(dim, dim))
-        if style == "published":
-            head.append(nn.Tanh())
-    return head
+    parts = nn.Sequential()
+    for left in reversed(range(layers)):
+        parts.append(nn.Linear(width, width if left else dim))
+        if style == "plain":
+            parts.extend([nn.ReLU()] if left else [])
+        elif last and not left:
+            parts.append(last())
+        else:
+            parts.extend([nn.LayerNorm(parts[-1].out_features), nn.Dropout(dropout)])
+    return parts
 
 
 class Branch(nn.Module):
-    """encoder -> pooler -> projection -> predictor; the target's predictor is the identity.
-
-    `dim` is the width of query and keys. Each head is built from its own seed, so that adding one
-    head does not change another.
-    """
+    """encoder -> pooler -> projection -> predictor; `dim` is the width of query and keys."""
 
     def __init__(self, encoder: Encoder, settings: Settings):
         super().__init__()
@@ -63,11 +47,11 @@ class Branch(nn.Module):
         self.dim = settings.predictor_dim or width
         self.activation = nn.Tanh() if settings.pooler_activation == "tanh" else nn.Identity()
         style = (settings.heads, settings.head_dropout)
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]):  # one head more does not change another
             torch.manual_seed(settings.seed)
-            self.projection = projection(settings.projection_layers, width, self.dim, *style)
+            self.projection = head(settings.projection_layers, width, self.dim, *style)
             torch.manual_seed(settings.seed)
-            self.predictor = predictor(settings.predictor_layers, self.dim, *style)
+            self.predictor = head(settings.predictor_layers, self.dim, self.dim, *style, nn.Tanh)
         if settings.head_init == "identity":
             for part in (*self.projection, *self.predictor):
                 make_identity(part)
@@ -78,11 +62,7 @@ class Branch(nn.Module):
 
 
 def target_of(online: Branch, settings: Settings) -> Branch:
-    """A copy of `online` without predictor and gradients: MoCoSE's target branch.
-
-    It shares the online embedding layer where `shared_embeddings` says so. Its projection takes
-    gradients where `target_projection_trained` says so.
-    """
+    """A copy of `online` without predictor; only what `settings` share or train has gradients."""
     target = copy.deepcopy(online).requires_grad_(False)
     target.predictor = nn.Sequential()
     if settings.shared_embeddings:

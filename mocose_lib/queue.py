@@ -55,7 +55,7 @@ class NegativeQueue:
         return len(self.keys)
 
     def negatives(self, parts: tuple[Slice, ...] = ()) -> Float[Tensor, "n dim"]:
-        """The entries in the half-open ranges `parts`, counted from the newest; () is all.
+        """The entries in the ranges `parts`, counted from the newest; () is all.
 
         Until the growing queue reaches every part, all of it is used, as in the authors' code.
         """

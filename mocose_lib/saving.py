@@ -9,26 +9,28 @@ from torch import nn
 
 
 def save(encoder, folder: Path, normalize: bool, card: str) -> Path:
-    """See `Encoder.save`. The modules are those that sentence-transformers ships."""
+    """Writes what `Encoder.save` promises, with modules that sentence-transformers ships.
+
+    `normalize` adds one that gives every vector length 1. `card` is the text of README.md.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     config = encoder.model.config
     config.output_hidden_states = encoder.pooling == "first_last"
     encoder.model.save_pretrained(folder)
     config.output_hidden_states = False
     encoder.tokenizer.save_pretrained(folder)
-    listing = []
+    texts: dict = {"sentence_bert_config.json": {"max_seq_length": encoder.max_length}}
+    texts |= {"mocose.json": {"pooling": encoder.pooling}, "modules.json": []}
     for i, (kind, settings, weights) in enumerate(_modules(encoder, normalize)):
-        path = f"{i}_{kind}" if i else ""
-        kind = f"sentence_transformers.models.{kind}"
-        listing.append({"idx": i, "name": str(i), "path": path, "type": kind})
+        path, name = f"{i}_{kind}" if i else "", f"sentence_transformers.models.{kind}"
+        texts["modules.json"].append({"idx": i, "name": str(i), "path": path, "type": name})
         (folder / path).mkdir(exist_ok=True)
         if settings:
-            _json(folder / path / "config.json", settings)
+            texts[f"{path}/config.json"] = settings
         if weights:
             save_file(weights, folder / path / "model.safetensors")
-    _json(folder / "modules.json", listing)
-    _json(folder / "sentence_bert_config.json", {"max_seq_length": encoder.max_length})
-    _json(folder / "mocose.json", {"pooling": encoder.pooling})
+    for name, content in texts.items():
+        (folder / name).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     if card:
         (folder / "README.md").write_text(card, encoding="utf-8")
     return folder
@@ -55,12 +57,8 @@ def _modules(encoder, normalize: bool):
         yield "Normalize", {}, {}
 
 
-def _json(path: Path, content) -> None:
-    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-
-
 def noted_pooling(folder: Path) -> str | None:
-    """The pooling that `save` noted in the folder; None where it was not written by `save`."""
+    """The pooling that `save` noted in the folder, if it wrote it."""
     noted = folder / "mocose.json"
     return json.loads(noted.read_text())["pooling"] if noted.is_file() else None
 

@@ -30,14 +30,11 @@ STALENESS_AT = (0.25, 0.5, 0.75)  # shares of the training at which the queue's 
 
 
 class Text:
-    """Training sentences as token ids; `lengths` holds their lengths in tokens.
-
-    Where heads start as the identity, so does the encoder's pooler.
-    """
+    """Training sentences as token ids; `lengths` holds their lengths in tokens."""
 
     def __init__(self, encoder: Encoder, sentences: Sequence[str], settings: Settings):
         if settings.head_init == "identity" and encoder.pooling != "cls_pooler":
-            make_identity(encoder.pooler)
+            make_identity(encoder.pooler)  # it stands before the heads
         self.ids = encoder.tokenize(sentences, settings.max_length)
         self.lengths = np.array([len(ids) for ids in self.ids])
 
@@ -60,8 +57,7 @@ class MoCoSE(Trainer):
         trained_too = [p for p in self.target.projection.parameters() if p.requires_grad]
         super().__init__(settings, online, encoder, list(encoder.model.parameters()), trained_too)
         size, init, growth = settings.queue_size, settings.queue_init, settings.queue_growth
-        place = encoder.device
-        self.queue = NegativeQueue(size, online.dim, init, self.generator, growth, place)
+        self.queue = NegativeQueue(size, online.dim, init, self.generator, growth, encoder.device)
         self.fgsm = FGSM(settings.fgsm_epsilon, settings.fgsm_gradient)
         self.recent: list[tuple[Tensor, Tensor]] = []  # batches behind the queue, newest first
 
@@ -87,10 +83,10 @@ def train(
     """Trains `encoder` in place as MoCoSE and leaves the chosen weights in it.
 
     `evaluate(step)` returns numbers by name. With `choose` the weights with the highest "score"
-    are kept, else the last ones. `probe(step)` is called every `probe_every` steps. With
-    `checkpoint`, an interrupted training goes on from that file to exactly the numbers of an
-    unbroken one; the caller deletes the file. `sentences` may be an object like `Text`. Raises
-    InputError when they do not fill a batch, and FloatingPointError when the loss is not finite.
+    are kept, else the last ones. `probe(step)` is called every `probe_every` steps. An interrupted
+    training goes on from `checkpoint` to the numbers of an unbroken one; the caller deletes it.
+    `sentences` may be like `Text`. Raises InputError when they do not fill a batch, and
+    FloatingPointError when the loss is not finite.
     """
     settings = settings or Settings()
     text = sentences if hasattr(sentences, "views") else Text(encoder, sentences, settings)

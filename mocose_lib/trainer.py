@@ -40,8 +40,8 @@ class Progress:
 class Trainer:
     """All that a training step reads or changes, so that a checkpoint of it is complete.
 
-    `online` is what the optimiser trains: the parameters `pretrained` at `lr`, its other ones and
-    those of `more` at `head_lr`. `scored` is the module whose best weights are kept.
+    The optimiser trains `pretrained` at `lr`, and the other parameters of `online` and `more` at
+    `head_lr`. `scored` is the module whose best weights are kept.
     """
 
     stateful: tuple[str, ...] = ("online", "optimizer", "schedule")
@@ -88,28 +88,27 @@ class Trainer:
         torch.cuda.set_rng_state_all([s.cpu() for s in state["cuda_rng"]])
 
     def resume(self, checkpoint: Path | None) -> None:
-        """Goes on from `checkpoint` if it is there; a damaged one is dropped, and the log says so."""
+        """Goes on from `checkpoint` if it is there; drops a damaged one, and the log says so."""
         if checkpoint is None or not checkpoint.exists():
             return
         try:
             state = load_state(checkpoint, next(self.online.parameters()).device)
         except Exception as cause:  # unpickling a damaged file may raise anything
-            why = (str(cause).splitlines() or [type(cause).__name__])[0]
+            why = str(cause).partition("\n")[0]
             log.warning("%s cannot be used, training starts anew: %s", checkpoint.name, why)
-            checkpoint.unlink()
-        else:
-            self.load(state)
+            return checkpoint.unlink()
+        self.load(state)
 
     def steps(self, name: str, bar: bool) -> Iterator[int]:
         """The numbers of the steps that are left, counted from 1, behind a progress bar."""
-        progress, total = self.progress, self.settings.steps
-        started = time.monotonic() - progress.seconds
-        todo = range(progress.step + 1, total + 1)
-        for step in tqdm(todo, name, total, initial=progress.step, disable=not bar, mininterval=1):
+        done, total = self.progress.step, self.settings.steps
+        started = time.monotonic() - self.progress.seconds
+        todo = range(done + 1, total + 1)
+        for step in tqdm(todo, name, total, initial=done, disable=not bar, mininterval=1):
             for parameter in self.pretrained:
                 parameter.requires_grad_(step > self.frozen)
             yield step
-            progress.seconds = time.monotonic() - started
+            self.progress.seconds = time.monotonic() - started
 
     def optimise(self, loss: Tensor, step: int) -> None:
         """One step of the optimiser and of its schedule."""
@@ -129,10 +128,7 @@ class Trainer:
             self.progress.trajectory.append({"step": step, **_rounded(probe(step))})
 
     def evaluate_if_due(self, evaluate: Measure | None, choose: bool) -> None:
-        """Evaluates every `eval_every` steps and at the last one; keeps the best weights.
-
-        Raises FloatingPointError when the loss is no longer finite.
-        """
+        """Every `eval_every` steps and at the last: measures, and keeps the best weights."""
         progress, step = self.progress, self.progress.step
         if step % self.settings.eval_every and step != self.settings.steps:
             return
@@ -158,8 +154,7 @@ class Trainer:
             save_state(checkpoint, self.state())
         except OSError as cause:
             log.warning("no checkpoint could be written, training goes on: %s", cause)
-        self.saved = time.monotonic()
-        self.saving = self.saved - now
+        self.saved, self.saving = time.monotonic(), time.monotonic() - now
 
     def restore_best(self) -> None:
         """Puts the chosen weights back into what is scored."""

@@ -47,7 +47,7 @@ def mean_cosine(x: Vectors) -> float:
 
 
 def singular_values(x: Vectors) -> Float[np.ndarray, " k"]:
-    """Singular values of the embedding matrix over the largest one, descending from 1 (Figure 7)."""
+    """Singular values of the embeddings over the largest one, descending from 1 (Figure 7)."""
     x = np.asarray(x, np.float64)
     if not np.isfinite(x).all() or not x.any():
         return np.full(min(x.shape), np.nan)
@@ -65,8 +65,7 @@ def effective_rank(x: Vectors) -> float:
 def isotropy(x: Vectors) -> float:
     """min Z(c) / max Z(c), Z(c) = sum over rows of exp(c a), in (0, 1]; 1 is isotropic.
 
-    Mu & Viswanath (2018, eq. 5-6). c runs over the eigenvectors of x'x with either sign, since
-    the sign of an eigenvector is arbitrary. The rows are normalised: their lengths do not matter.
+    Mu & Viswanath (2018, eq. 5-6), on unit rows; c is each eigenvector of x'x, with either sign.
     """
     x = unit(x)
     if not len(x) or not np.isfinite(x).all():
@@ -83,14 +82,9 @@ def describe(x: Vectors) -> dict[str, float]:
 
 
 def collapsed(measured: Mapping[str, float]) -> str | None:
-    """Why embeddings are collapsed, from their mean_cosine and effective_rank (see `describe`).
-
-    None where they are not, and where either number is missing.
-    """
-    if not {"mean_cosine", "effective_rank"} <= measured.keys():
-        return None
-    cosine, rank = measured["mean_cosine"], measured["effective_rank"]
-    if not np.isfinite([cosine, rank]).all():
+    """Why embeddings with this mean_cosine and effective_rank are collapsed; None: they are not."""
+    cosine, rank = measured.get("mean_cosine", 0.0), measured.get("effective_rank", np.inf)
+    if np.isnan(cosine) or np.isnan(rank):
         return "the embeddings hold NaN or zero vectors"
     if cosine > COLLAPSED_COSINE:
         return f"the mean cosine of different sentences is {cosine:.4f} (limit {COLLAPSED_COSINE})"

@@ -47,8 +47,8 @@ def half_life(table: dict[str, list[float]]) -> float:
 def empirical_distance(table: dict[str, list[float]], ema_decay: float, batch_size: int) -> float:
     """The empirical traceable distance in steps, beside MoCoSE equation 4.
 
-    1 / (1 - ema_decay) + sum over keys of what is retained of them / batch_size. Without drift
-    this is equation 4; the more the keys have drifted, the less. Infinite for a decay of 1.
+    1 / (1 - ema_decay) + sum over keys of what is retained of them / batch_size: without drift
+    this is equation 4. Infinite for a decay of 1.
     """
     if ema_decay == 1:
         return float("inf")

@@ -1,8 +1,7 @@
-"""Semantic textual similarity: Spearman between cosine similarity and gold scores.
+"""Semantic textual similarity: Spearman x 100 between cosine similarity and gold scores.
 
-Every number's name carries task, split and aggregation. `STS12 test all` pools the pairs of all
-subsets, as the papers do. `STS12 test mean` and `STS12 test wmean` average over subsets, plainly
-and weighted by pairs. All values are Spearman x 100.
+`STS12 test all` pools the pairs of all subsets, as the papers do. `STS12 test mean` and `STS12
+test wmean` average over subsets, plainly and weighted by pairs.
 """
 
 import logging
@@ -42,10 +41,7 @@ def similarities(encode: Encode, benchmark: Benchmark) -> dict[str, np.ndarray]:
 
 
 def aggregate(table: Table, similarity: np.ndarray) -> dict[str, float]:
-    """Spearman over all pairs, and its plain and pair-weighted mean over subsets, if there are any.
-
-    Subsets whose gold scores are all equal have no correlation and are left out.
-    """
+    """Spearman over all pairs, and its means over subsets with more than one gold score."""
     gold = np.asarray(table["score"], float)
     found = {"all": spearman(similarity, gold)}
     if "subset" in table:
@@ -69,11 +65,11 @@ def spearman(similarity: np.ndarray, gold: np.ndarray) -> float:
     """Spearman correlation x 100; NaN, with a warning in the log, where it is undefined."""
     if not np.isfinite(similarity).all():
         log.warning("an embedding holds NaN or is all zero: no correlation can be computed")
-        return float("nan")
-    if np.ptp(similarity) < 1e-12 or len(gold) < 2 or np.ptp(gold) == 0:
+    elif len(gold) < 2 or np.ptp(similarity) < 1e-12 or np.ptp(gold) == 0:
         log.warning("all similarities (or all gold scores) are equal: the correlation is undefined")
-        return float("nan")
-    return 100 * float(spearmanr(similarity, gold).statistic)
+    else:
+        return 100 * float(spearmanr(similarity, gold).statistic)
+    return float("nan")
 
 
 def remembering(encode: Encode) -> Encode:

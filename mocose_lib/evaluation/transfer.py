@@ -32,10 +32,9 @@ Fit = Callable[..., Guesses]
 def fit_predict(x: Rows, y: Classes, masks: Masks, strengths: Sequence[float]) -> Guesses:
     """Classes guessed for all rows by models trained on the rows of each mask.
 
-    Every model minimises its mean cross-entropy + strength / 2 |weights|^2. SentEval's network has
-    one weight vector for each of two classes, which halves the penalty of their difference.
+    Every model minimises its mean cross-entropy + strength / 2 |weights|^2.
     """
-    share = 2 if y.max() == 1 else 1
+    share = 2 if y.max() == 1 else 1  # SentEval's network has a weight vector for each class
 
     def guess(mask, strength):
         model = LogisticRegression(C=share / (strength * mask.sum()), max_iter=500)
@@ -44,24 +43,21 @@ def fit_predict(x: Rows, y: Classes, masks: Masks, strengths: Sequence[float]) -
     return np.array([[guess(mask, strength) for strength in strengths] for mask in masks])
 
 
-def evaluate(
-    encode: Encode, tasks: Mapping[str, Table], fit: Fit = fit_predict
-) -> dict[str, float]:
-    """Dev and test accuracy x 100 of every task (and F1 of paraphrase).
+def evaluate(encode: Encode, tasks: Mapping[str, Table], fit=fit_predict) -> dict[str, float]:
+    """Dev and test accuracy x 100 of every task (and F1 of tasks of pairs).
 
     Tables have the columns split ("all", or "train", "test" and perhaps "dev"), label, and
     sentence or sentence1 and sentence2. A task that cannot be measured gives NaN, and the log
     says why. `fit` may be a faster function that does what `fit_predict` does.
     """
-    encode = remembering(encode)
+    encode, scores = remembering(encode), {}
     encode([s for table in tasks.values() for name in texts(table) for s in table[name]])
-    scores = {}
     for task, table in tasks.items():
         try:
             found = score([encode(table[name]) for name in texts(table)], table, fit)
         except InputError as cause:
             log.warning("transfer task %s is left out: %s", task, cause)
-            found = {"dev": float("nan"), "test": float("nan")}
+            found = {"dev": np.nan, "test": np.nan}
         scores |= {f"{task} {what}": value for what, value in found.items()}
     return scores
 
@@ -72,10 +68,9 @@ def texts(table: Table) -> list[str]:
 
 
 def score(parts: Sequence[Rows], table: Table, fit: Fit = fit_predict) -> dict[str, float]:
-    """dev, test (and, for pairs, test F1) x 100 from the embeddings of each text column.
+    """dev, test and, for pairs, test F1 of the last label, x 100, from each text column's vectors.
 
-    F1 is of the label that sorts last ("1", "same"). Raises InputError where the embeddings are
-    not finite or all equal, or a class has too few rows for the folds.
+    Raises InputError where they are not finite or all equal, or a class has too few rows.
     """
     if not all(np.isfinite(part).all() for part in parts):
         raise InputError("an embedding holds NaN or infinity.")
@@ -108,8 +103,7 @@ def folds(y: Classes) -> Int[np.ndarray, " n"]:
 def _cross_validated(x: Rows, y: Classes, fit: Fit) -> dict[str, float]:
     """The strength for outer fold i is chosen on the other folds j by models that saw neither.
 
-    Such a model serves (i, j) and (j, i), which halves SentEval's 10 x 10 inner fits. It is
-    trained on 80 % of the rows instead of 81 %.
+    Such a model serves (i, j) and (j, i), which halves SentEval's inner fits.
     """
     fold = folds(y)
     pairs = list(combinations(range(FOLDS), 2))
@@ -126,10 +120,7 @@ def _cross_validated(x: Rows, y: Classes, fit: Fit) -> dict[str, float]:
 
 
 def _given_test(x: Rows, y: Classes, split: np.ndarray, fit: Fit) -> tuple[float, np.ndarray]:
-    """Dev accuracy x 100 and the guessed class of every row, trained on the "train" rows.
-
-    The strength is chosen on the "dev" rows, or by cross-validation inside "train".
-    """
+    """Dev accuracy x 100 ("dev" rows, else cross-validated) and the guessed class of all rows."""
     train, dev = split == "train", split == "dev"
     if dev.any():
         guess = fit(x, y, train[None], STRENGTHS)

@@ -6,11 +6,11 @@ from torch import nn
 
 from mocose_lib import Encoder, Settings
 from mocose_lib.encoder import make_identity
-from mocose_lib.model import Branch, View, predictor, projection, target_of
+from mocose_lib.model import Branch, View, head, target_of
 
 
-def kinds(head):
-    return [type(layer).__name__ for layer in head]
+def kinds(layers):
+    return [type(layer).__name__ for layer in layers]
 
 
 PUBLISHED_PROJECTION = ["Linear", "LayerNorm", "Dropout"]
@@ -18,25 +18,24 @@ PUBLISHED_PROJECTION = ["Linear", "LayerNorm", "Dropout"]
 
 @pytest.mark.parametrize("layers", range(4))
 def test_projection_is_built_as_published(layers):
-    head = projection(layers, 16, 8, "published", 0.1)
-    assert kinds(head) == PUBLISHED_PROJECTION * layers
-    assert head(torch.randn(5, 16)).shape == (5, 8 if layers else 16)
+    found = head(layers, 16, 8, "published", 0.1)
+    assert kinds(found) == PUBLISHED_PROJECTION * layers
+    assert found(torch.randn(5, 16)).shape == (5, 8 if layers else 16)
 
 
 @pytest.mark.parametrize("layers", range(4))
 def test_predictor_is_built_as_published(layers):
-    head = predictor(layers, 8, "published", 0.1)
-    assert kinds(head) == PUBLISHED_PROJECTION * (layers - 1) + (
-        ["Linear", "Tanh"] if layers else []
-    )
-    assert head(torch.randn(5, 8)).shape == (5, 8)
+    found = head(layers, 8, 8, "published", 0.1, nn.Tanh)
+    expected = PUBLISHED_PROJECTION * (layers - 1) + (["Linear", "Tanh"] if layers else [])
+    assert kinds(found) == expected
+    assert found(torch.randn(5, 8)).shape == (5, 8)
 
 
 @pytest.mark.parametrize("layers", range(4))
 def test_plain_heads_are_linear_layers_with_relu_between(layers):
     expected = (["Linear", "ReLU"] * layers)[:-1]
-    assert kinds(projection(layers, 16, 8, "plain", 0.1)) == expected
-    assert kinds(predictor(layers, 8, "plain", 0.1)) == expected
+    assert kinds(head(layers, 16, 8, "plain", 0.1)) == expected
+    assert kinds(head(layers, 8, 8, "plain", 0.1, nn.Tanh)) == expected
 
 
 @pytest.fixture

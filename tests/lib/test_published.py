@@ -18,7 +18,7 @@ from mocose_lib import encoder as encoders
 from mocose_lib.ema import decay_at
 from mocose_lib.fgsm import FGSM
 from mocose_lib.loss import info_nce
-from mocose_lib.model import Branch, View, projection
+from mocose_lib.model import Branch, View, head
 from mocose_lib.queue import RANDOM, NegativeQueue
 from mocose_lib.trainer import Trainer
 from mocose_study.config import Config, configure
@@ -74,9 +74,9 @@ def test_similarity_is_the_dot_product_as_described_and_the_cosine_as_published(
 # 3
 @pytest.mark.parametrize("layers", range(4))
 def test_a_projection_of_two_and_more_layers_runs(layers):
-    head = projection(layers, 16, 16, "published", 0.1)
-    assert head(torch.randn(3, 16)).shape == (3, 16)
-    assert sum(isinstance(m, nn.Linear) for m in head) == layers
+    found = head(layers, 16, 16, "published", 0.1)
+    assert found(torch.randn(3, 16)).shape == (3, 16)
+    assert sum(isinstance(m, nn.Linear) for m in found) == layers
 
 
 # 4

@@ -316,6 +316,6 @@ def test_a_disk_that_is_full_does_not_end_a_training(go, eager, monkeypatch, tmp
     def full(*_):
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(files.os, "fsync", full)
+    monkeypatch.setattr(files.os, "replace", full)
     assert go(checkpoint=tmp_path / "run.pt").progress.step == 6
     assert "no checkpoint could be written" in caplog.text and not list(tmp_path.iterdir())
