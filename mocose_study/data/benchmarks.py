@@ -6,7 +6,6 @@ tasks, read from the folder MOCOSE_DATA names (`--data`) or, without one, from t
 revisions. A benchmark of one's own is one or several tab-separated files.
 """
 
-from functools import lru_cache
 from pathlib import Path
 
 import datasets
@@ -15,7 +14,7 @@ import pandas as pd
 
 from mocose_study.config import InputError, choose
 
-from .sources import checked, folder, open_file, sha256
+from .sources import checked, folder, open_file
 
 OPEN_DEV = "images2014"
 OPEN_TESTS = ("images2015", "snli2017", "postediting2016")
@@ -117,34 +116,15 @@ def files_of(benchmark: str) -> list[str]:
     return benchmark.split(",")
 
 
-def own_tables(files: list[str], split: str) -> dict[str, pd.DataFrame]:
-    """Tables of files of one's own, each named after its file."""
-    for file in files:
-        if not Path(file).is_file():
-            known = ", ".join(BENCHMARKS)
-            raise InputError(f"there is no benchmark {file!r}; choose one of {known}, or a file.")
-    names = [Path(file).stem for file in files]
-    if len(set(names)) < len(names):
-        raise InputError(f"two files of the benchmark are called {names[0]!r}; rename one of them.")
-    return {f"{n} {split}": read_pairs(Path(f)) for n, f in zip(names, files, strict=True)}
-
-
-def sts_tasks(benchmark: str) -> tuple[str, ...]:
-    """Names of the tasks that test a system; of "real" in the papers' order."""
-    return tuple(STS) if benchmark == "real" else OPEN_TESTS
-
-
-def dev_task(benchmark: str) -> str:
-    """The task whose dev split chooses checkpoints."""
-    return "STS-B" if benchmark == "real" else OPEN_DEV
-
-
 def test_tables(benchmark: str) -> dict[str, pd.DataFrame]:
     """The test split of every task: what `mocose_lib.evaluate` takes.
 
     `benchmark` is one of BENCHMARKS, or one's own files, separated by commas.
     """
-    return _tables(benchmark, "", _content(files_of(benchmark)))
+    if benchmark not in BENCHMARKS:
+        return _own_tables(benchmark, "test")
+    tasks = STS if benchmark == "real" else OPEN_TESTS
+    return {f"{task} test": sts_pairs(task, "test", benchmark) for task in tasks}
 
 
 def dev_tables(benchmark: str, dev: str = "") -> dict[str, pd.DataFrame]:
@@ -153,29 +133,26 @@ def dev_tables(benchmark: str, dev: str = "") -> dict[str, pd.DataFrame]:
     Without `dev` they are the benchmark's own: STS-B dev of "real", the captions of 2014 of all
     others. Files of one's own only test, unless `dev` names one.
     """
-    return _tables(benchmark, dev or "own", _content(files_of(dev or benchmark)))
-
-
-def _content(files: list[str]) -> tuple[str, ...]:
-    """Changes with the content of the files: tables that were read from others are read again."""
-    places = [Path(file) for file in files]
-    if local := folder():
-        places += [local / file for file in files]
-    return (str(local), *(sha256(place) for place in places if place.is_file()))
-
-
-@lru_cache(maxsize=16)
-def _tables(benchmark: str, dev: str, content: tuple[str, ...]) -> dict[str, pd.DataFrame]:
-    """Test tables where `dev` is "", else those that choose checkpoints."""
-    if dev == "own":
-        task = dev_task(benchmark)
-        source = benchmark if benchmark in BENCHMARKS else "open"
-        return {f"{task} dev": sts_pairs(task, "dev", source)}
     if dev:
-        return own_tables([dev], "dev")
-    if benchmark not in BENCHMARKS:
-        return own_tables(files_of(benchmark), "test")
-    return {f"{task} test": sts_pairs(task, "test", benchmark) for task in sts_tasks(benchmark)}
+        return _own_tables(dev, "dev")
+    task = "STS-B" if benchmark == "real" else OPEN_DEV
+    source = benchmark if benchmark in BENCHMARKS else "open"
+    return {f"{task} dev": sts_pairs(task, "dev", source)}
+
+
+def _own_tables(names: str, split: str) -> dict[str, pd.DataFrame]:
+    """Tables of files of one's own, each named after its file."""
+    tables = {}
+    for path in map(Path, names.split(",")):
+        if not path.is_file():
+            known = ", ".join(BENCHMARKS)
+            raise InputError(
+                f"there is no benchmark {str(path)!r}; choose one of {known}, or give a file."
+            )
+        if (name := f"{path.stem} {split}") in tables:
+            raise InputError(f"two files of the benchmark are called {path.stem!r}; rename one.")
+        tables[name] = read_pairs(path)
+    return tables
 
 
 def sentences(tables: dict[str, pd.DataFrame]) -> list[str]:

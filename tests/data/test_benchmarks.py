@@ -60,7 +60,7 @@ def test_files_of_ones_own_test_and_one_named_chooses(study):
 def test_a_benchmark_that_is_not_there_is_one_sentence(study, benchmark, monkeypatch):
     monkeypatch.chdir(study)
     own(study, farm.table(), "a.tsv")
-    with pytest.raises(InputError, match="choose one of open, sample, real, or a file"):
+    with pytest.raises(InputError, match="choose one of open, sample, real, or give a file"):
         benchmarks.test_tables(benchmark)
 
 
