@@ -8,8 +8,8 @@ from types import MappingProxyType
 import torch
 from transformers import AutoTokenizer, BertConfig, BertModel
 
-from mocose_lib.files import write_atomically
 from mocose_study.config import Config
+from mocose_study.data.atomic import write_atomically
 from mocose_study.data.corpora import load_corpus
 from mocose_study.data.encoders import locate
 from mocose_study.data.files import cache_folder

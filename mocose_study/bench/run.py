@@ -10,8 +10,8 @@ import torch
 from tqdm.auto import tqdm
 
 from mocose_lib import InputError
-from mocose_lib.files import write_atomically
 from mocose_study.config import choose
+from mocose_study.data.atomic import write_atomically
 from mocose_study.data.files import study_folder
 from mocose_study.runs.files import finite
 from mocose_study.runs.stamp import stamp

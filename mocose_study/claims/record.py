@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from mocose_lib import InputError
-from mocose_lib.files import write_atomically
+from mocose_study.data.atomic import write_atomically
 from mocose_study.data.files import study_folder
 
 

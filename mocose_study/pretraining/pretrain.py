@@ -22,9 +22,10 @@ from torch.nn import functional as F
 from tqdm.auto import tqdm
 from transformers import BertConfig, BertForPreTraining, BertTokenizerFast
 
-from mocose_lib.files import load_state, save_state, write_atomically
+from mocose_lib.files import load_state, save_state
 from mocose_study.config import InputError
 from mocose_study.config.profiles import PretrainConfig
+from mocose_study.data.atomic import write_atomically
 from mocose_study.data.corpora import load_corpus, tokenized
 from mocose_study.data.files import cache_folder, study_folder
 from mocose_study.fast.processor import default_device, processor

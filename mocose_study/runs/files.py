@@ -7,9 +7,9 @@ import math
 from functools import cache
 from pathlib import Path
 
-from mocose_lib.files import write_atomically
 from mocose_study.config import Config, InputError
 from mocose_study.data import contents
+from mocose_study.data.atomic import write_atomically
 from mocose_study.data.files import study_folder
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import psutil
 
-from mocose_lib.files import sweep
+from mocose_study.data.atomic import sweep
 from mocose_study.data.files import cache_folder, study_folder
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import torch
 
-from mocose_lib.files import sweep
 from mocose_study.config import Config, InputError
 from mocose_study.data import contents
+from mocose_study.data.atomic import sweep
 from mocose_study.data.files import study_folder
 
 from .files import finite, read_run

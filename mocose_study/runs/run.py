@@ -9,9 +9,9 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from tqdm.auto import tqdm
 
-from mocose_lib.files import sweep
 from mocose_study.config import Config, InputError, choose
 from mocose_study.data import benchmarks
+from mocose_study.data.atomic import sweep
 from mocose_study.data.corpora import load_corpus
 from mocose_study.data.files import cache_folder, study_folder
 from mocose_study.fast.processor import check_precision, default_device
