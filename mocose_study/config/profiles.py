@@ -42,7 +42,7 @@ PRESETS = MappingProxyType({
 # `sections/search.py` has the runs that chose it on dev.
 _STAGE = dict(
     batch_lengths="one", max_length=24, crop=0.5, batch_negatives=True, queue_size=128,
-    queue_init=32, head_init="identity", lr=2e-3, head_lr=2e-3, mlp="never",
+    queue_init=32, head_init="identity", lr=1e-3, head_lr=1e-3,
 )  # fmt: skip
 _REAL = dict(corpus="wiki900k", corpus_size=200_000, benchmark="real", resamples=200)
 _HUB = dict(
@@ -54,9 +54,9 @@ PROFILES = MappingProxyType({
         _STAGE, corpus_size=6_000, benchmark="sample", steps=4, eval_every=2)),
     "quick": MappingProxyType(dict(_STAGE, steps=400, eval_every=100, warmup_steps=20)),
     "tiny": MappingProxyType(dict(
-        _STAGE, **_REAL, steps=1_500, eval_every=100, warmup_steps=20)),
+        _STAGE, **_REAL, steps=1_500, eval_every=250, warmup_steps=20)),
     "mini": MappingProxyType(dict(
-        {**_STAGE, **_REAL}, encoder="mini", lr=5e-4, head_lr=5e-4, steps=1_500, eval_every=100,
+        {**_STAGE, **_REAL}, encoder="mini", lr=5e-4, head_lr=5e-4, steps=1_500, eval_every=250,
         warmup_steps=20)),
     "base": MappingProxyType(dict(_HUB, encoder="bert-base-uncased")),
     "large": MappingProxyType(dict(

@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from mocose_study.claims.effects import DRAW_NOTHING
 from mocose_study.claims.rules import Best, Better, Equivalent, Size
 from mocose_study.claims.verdicts import Claim
 from mocose_study.config import Config, choose, configure
@@ -88,7 +89,7 @@ class Grid:
             for tier in sorted({p.tier for p in points})
             for seed in seeds
             for point in points
-            if point.tier == tier
+            if point.tier == tier and (seed == seeds[0] or not draws_nothing(point, self.common))
         ]
 
     def configs(self, profile: str, seeds=None) -> list[Config]:
@@ -108,6 +109,12 @@ class Grid:
         frame = frame.map(lambda value: f"{value:g}" if isinstance(value, float) else value)
         frame["traceable distance"] = [round(c.traceable_distance, 2) for c in configs]
         return frame
+
+
+def draws_nothing(point: Point, common: dict[str, Any]) -> bool:
+    """Whether one seed stands for all: nothing is trained, and no weight is drawn at random."""
+    fields = {**common, **point.fields}
+    return fields.get("method") in DRAW_NOTHING and fields.get("encoder_init") != "random"
 
 
 def scaled_value(base: Config, profile: str, name: str, factor: float) -> int:

@@ -6,18 +6,21 @@ SimCSE and MoCoSE have equally many candidates, each with three seeds that no se
 from .grid import Grid, Point
 
 SEEDS = (100, 101, 102)
-SLOWER = {"lr": 1e-3, "head_lr": 1e-3}
+FASTER = {"lr": 2e-3, "head_lr": 2e-3, "eval_every": 100}
+SLOWER = {"lr": 1e-3, "head_lr": 1e-3, "eval_every": 100}
+BARE = {"method": "simcse", "mlp": "never"}
 
 GRIDS = {
     "search": Grid(
         question="Which learning rate, decay and head suit the stage?",
         points=(
-            Point("MoCoSE", {}, tier=2),
-            Point("MoCoSE, rate 0.001", SLOWER, tier=2),
-            Point("MoCoSE, decay 0.95", {"ema_decay": 0.95}, tier=2),
-            Point("SimCSE", {"method": "simcse"}, tier=2),
-            Point("SimCSE, rate 0.001", {"method": "simcse", **SLOWER}, tier=2),
-            Point("SimCSE, with its MLP", {"method": "simcse", "mlp": "training"}, tier=2),
+            Point("MoCoSE, rate 0.002", {**FASTER, "mlp": "never"}, tier=2),
+            Point("MoCoSE, rate 0.001", {**SLOWER, "mlp": "never"}, tier=2),
+            Point("MoCoSE, rate 0.002, decay 0.95", {**FASTER, "mlp": "never", "ema_decay": 0.95},
+                  tier=2),
+            Point("SimCSE, rate 0.002", {**BARE, **FASTER}, tier=2),
+            Point("SimCSE, rate 0.001", {**BARE, **SLOWER}, tier=2),
+            Point("SimCSE, rate 0.002, with its MLP", {**BARE, **FASTER, "mlp": "training"}, tier=2),
         ),
         notebook="02_encoders", own_seeds=SEEDS,
     ),
