@@ -31,10 +31,7 @@ def states(
     positions: Positions | None,
     first_only: bool,
 ) -> tuple[BFloat16[Tensor, "batch length width"], BFloat16[Tensor, "batch queries width"]]:
-    """Output of the embedding layer, and of the last layer at all tokens or at the first alone.
-
-    From word embeddings; no mask: no padding.
-    """
+    """Output of the embedding layer, and of the last layer at all tokens or at the first alone."""
     embedded = model.embeddings(inputs_embeds=words, position_ids=positions)
     with torch.autocast("cpu", enabled=False):
         hidden = embedded = embedded.to(HALF)

@@ -1,8 +1,8 @@
 """A BERT's vector of the first token, without the last layer's work on all the others.
 
-Their outputs are read by nobody where [CLS] is the sentence's vector. Keys and values of the last
-layer need every token; its query, attention output and feed-forward part need one. What comes out
-is what the whole model gives, up to the rounding of sums; with dropout, in distribution.
+Nobody reads the others where [CLS] is the sentence's vector. Only keys and values of the last
+layer need every token. The result is the whole model's, up to the rounding of sums; with dropout,
+in distribution.
 """
 
 from jaxtyping import Bool, Float
@@ -12,12 +12,7 @@ from torch.nn import functional as F
 from mocose_lib.shapes import Mask, Positions, Vectors, Words
 
 KINDS = ("bert", "roberta", "xlm-roberta", "camembert")  # one structure, the same names
-PARTS = {
-    "attention.self": ("query", "key", "value", "dropout"),
-    "attention.output": ("dense", "LayerNorm"),
-    "intermediate": ("dense",),
-    "output": ("dense", "LayerNorm"),
-}
+PARTS = {"attention.self.query", "attention.self.dropout", "intermediate.dense", "output.LayerNorm"}
 
 
 def applies(model: nn.Module) -> bool:
@@ -27,7 +22,7 @@ def applies(model: nn.Module) -> bool:
     if not usual or config.model_type not in KINDS:
         return False
     names = {name for name, _ in model.encoder.layer[-1].named_modules()}
-    return all(f"{part}.{name}" in names for part, inner in PARTS.items() for name in inner)
+    return names >= PARTS
 
 
 def first_token(

@@ -7,26 +7,21 @@ A step of all of them is two matrix products, whatever their number.
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
+
+from mocose_lib.evaluation.transfer import Classes, Guesses, Masks, Rows
 
 TOLERANCE = 1e-7  # of the squared gradient in the preconditioner's metric: twice the excess loss
 STEPS = 500
 
 
-def fit_predict(
-    x: Float[np.ndarray, "n dim"],
-    y: Int[np.ndarray, " n"],
-    masks: Bool[np.ndarray, "masks n"],
-    strengths: Sequence[float],
-) -> Int[np.ndarray, "masks strengths n"]:
-    """Classes (0, 1, ...) guessed for all rows by models trained on the rows of each mask.
+def fit_predict(x: Rows, y: Classes, masks: Masks, strengths: Sequence[float]) -> Guesses:
+    """What `mocose_lib.evaluation.transfer.fit_predict` gives, from all models at once.
 
-    Every model minimises its mean cross-entropy + strength / 2 * |weights|^2 with one weight
-    vector per class (as SentEval's network has also for two classes) and a free intercept.
+    Each has a weight vector for every class, as SentEval's network, and a free intercept.
     """
     axes, variance = _principal(torch.tensor(x, dtype=torch.float32))
     classes = torch.tensor(y)
