@@ -170,17 +170,17 @@ def pretrain(
     t.resume(checkpoint)
     batches, first = Batches(config, documents), t.record["step"]
     started, saved = time.monotonic() - t.record["seconds"], time.monotonic()
-    for i in tqdm(range(first, config.steps), f"pretrain {config.name}", config.steps,
-                  initial=first, mininterval=10):  # fmt: skip
+    name, total = f"pretrain {config.name}", config.steps
+    for i in tqdm(range(first, total), name, total, initial=first, mininterval=10):
         before = t.record["tokens"]
         t.step(batches.batch(i))
         t.record["seconds"] = round(time.monotonic() - started, 1)
         for tokens in (m for m in milestones if before < m <= t.record["tokens"]):
             named = cache_folder() / "pretraining" / config.name / str(tokens)
             save_encoder(t.model, tokenizer, named)
-        if t.record["step"] % NOTE_EVERY == 0 or t.record["step"] == config.steps:
+        if t.record["step"] % NOTE_EVERY == 0 or t.record["step"] == total:
             t.note()
-        if time.monotonic() - saved > SAVE_SECONDS or t.record["step"] == config.steps:
+        if time.monotonic() - saved > SAVE_SECONDS or t.record["step"] == total:
             t.save(checkpoint)
             saved = time.monotonic()
     save_encoder(t.model, tokenizer, folder)

@@ -14,9 +14,14 @@ from mocose_study.data.files import study_folder
 
 log = logging.getLogger(__name__)
 PARTS = {  # what a run file has at least
-    "id": str, "config": dict, "inputs": dict, "metrics": dict, "progress": dict,
-    "seconds": float, "stamp": dict,
-}  # fmt: skip
+    "id": str,
+    "config": dict,
+    "inputs": dict,
+    "metrics": dict,
+    "progress": dict,
+    "seconds": float,
+    "stamp": dict,
+}
 
 
 def run_id(config: Config) -> str:

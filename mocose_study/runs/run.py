@@ -19,20 +19,33 @@ from mocose_study.rewriting import text_augment
 from mocose_study.systems import INPUTS, METHODS
 from mocose_study.systems.base import Fitted, load_encoder
 
-from .files import is_done, is_whole, read_run, run_file, run_id, write_run
+from .files import is_done, is_whole, run_file, run_id, write_run
 from .leftovers import sweep_leftovers
 from .measure import measured
 from .pool import outcomes, worker_count
 
-__all__ = [
-    "is_done", "make_run", "prepare", "read_run", "run", "run_file", "run_grid", "run_id",
-]  # fmt: skip
 log = logging.getLogger(__name__)
 SHARED = (  # fields that decide what runs train on
-    "method", "encoder", "encoder_layers", "corpus", "corpus_size", "max_length", "batch_size",
-    "benchmark", "dev", "text_augmentation", "augmentation_models", "augmentation_rate",
-    "augmented_views", "positives", "statistics", "vectors", "sif", "triplets", "span_anchors",
-)  # fmt: skip
+    "method",
+    "encoder",
+    "encoder_layers",
+    "corpus",
+    "corpus_size",
+    "max_length",
+    "batch_size",
+    "benchmark",
+    "dev",
+    "text_augmentation",
+    "augmentation_models",
+    "augmentation_rate",
+    "augmented_views",
+    "positives",
+    "statistics",
+    "vectors",
+    "sif",
+    "triplets",
+    "span_anchors",
+)
 
 
 def run(config: Config, profile: str, device: str | None = None, bar: bool = False) -> Path:

@@ -23,7 +23,7 @@ def main() -> int:
     """Exit codes: Snakemake's; 2 bad input, said in one sentence; 130 interrupted."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        profile = os.environ.get("PROFILE") or "quick"
+        profile = os.environ["PROFILE"]
         choose(PROFILES, profile, "profile")
         if data := os.environ.get("DATA"):
             if not Path(data).is_dir():
@@ -57,9 +57,11 @@ def _study(profile: str, lock) -> int:
     how = ("--rerun-incomplete", "--keep-going", "--quiet", "rules")
     parent = os.getppid()
     job = subprocess.Popen(
-        (*engine, *how, *sys.argv[1:]), start_new_session=True, pass_fds=[lock.fileno()],
+        (*engine, *how, *sys.argv[1:]),
+        start_new_session=True,
+        pass_fds=[lock.fileno()],
         env={**os.environ, "MOCOSE_LAUNCHED": "1"},
-    )  # fmt: skip
+    )
     try:
         while job.poll() is None and os.getppid() == parent:
             time.sleep(0.2)

@@ -18,9 +18,19 @@ from mocose_study.pretraining import pretrain as p
 from mocose_study.pretraining.masking import CLS, MASK, PAD, SEP, Batches, train_tokenizer
 
 SMALL = PretrainConfig(
-    name="small", layers=1, hidden_size=16, attention_heads=2, vocab_size=400, max_positions=40,
-    sentence_length=16, tokens_per_batch=512, steps=6, warmup_steps=2, bf16=False, corpus_size=300,
-)  # fmt: skip
+    name="small",
+    layers=1,
+    hidden_size=16,
+    attention_heads=2,
+    vocab_size=400,
+    max_positions=40,
+    sentence_length=16,
+    tokens_per_batch=512,
+    steps=6,
+    warmup_steps=2,
+    bf16=False,
+    corpus_size=300,
+)
 
 
 @pytest.fixture
@@ -93,22 +103,26 @@ def test_the_losses_are_their_formulas_in_loops(documents):
     batch = {k: torch.from_numpy(v) for k, v in Batches(SMALL, documents).batch(0).items()}
     found = p.losses(model, batch, ("next_sentence", "bag_of_words"))
     whole = model(
-        batch["input_ids"], attention_mask=(batch["input_ids"] != PAD).long(),
+        batch["input_ids"],
+        attention_mask=(batch["input_ids"] != PAD).long(),
         token_type_ids=batch["token_type_ids"],
-    )  # fmt: skip
+    )
     logs = whole.prediction_logits.log_softmax(-1)
     masked = [
         -logs.flatten(0, 1)[at, word]
-        for at, word in zip(batch["positions"], batch["targets"], strict=True) if word >= 0
-    ]  # fmt: skip
+        for at, word in zip(batch["positions"], batch["targets"], strict=True)
+        if word >= 0
+    ]
     assert found["masked"].item() == pytest.approx(sum(masked).item() / len(masked), rel=1e-4)
     answer = 1 - batch["is_next"]  # BERT's head: class 0 is "follows"
     expected = F.cross_entropy(whole.seq_relationship_logits, answer).item()
     assert found["next_sentence"].item() == pytest.approx(expected, rel=1e-4)
     bag = [
         -logs[row, 0, word]
-        for row, line in enumerate(batch["original"]) for word in line if word > MASK
-    ]  # fmt: skip
+        for row, line in enumerate(batch["original"])
+        for word in line
+        if word > MASK
+    ]
     assert found["bag_of_words"].item() == pytest.approx(sum(bag).item() / len(bag), rel=1e-4)
 
 

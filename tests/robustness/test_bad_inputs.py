@@ -89,7 +89,10 @@ SETTINGS = [  # what a run needs and does not find
     ({"benchmark": "rows.tsv"}, "rows.tsv has 2 cells in line 3, but its header has 3"),
     ({"benchmark": "head.tsv"}, "head.tsv has 0 pairs|head.tsv is no tab-separated text"),
     ({"max_length": 500}, "max_length = 500, but .* reads only 75 tokens"),
-    ({"method": "word_vectors", "vectors": "vectors.txt"}, "vectors.txt has a line without word and numbers"),
+    (
+        {"method": "word_vectors", "vectors": "vectors.txt"},
+        "vectors.txt has a line without word and numbers",
+    ),
     ({"method": "simcse_supervised", "triplets": "pairs.tsv"}, "pairs.tsv has no"),
     ({"method": "simcse", "positives": "next_sentence", "corpus": "flat.txt"}, "has no documents"),
 ]

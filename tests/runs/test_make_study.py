@@ -43,8 +43,11 @@ def start(folder, **variables):
     words = [f"{name}={value}" for name, value in variables.items()]
     return subprocess.Popen(
         ["make", "-f", ROOT / "Makefile", "-o", ".venv/installed", "study", "CORES=1", *words],
-        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
 
 
 def wait_for(condition, seconds=300):

@@ -91,7 +91,7 @@ def test_whitening_behind_training_is_learnt_from_the_corpus(small):
     kernel = directions[:, kept] / np.sqrt(variance[kept])
     expected = average(lambda texts: (encode(texts) - known.mean(0)) @ kernel, config)
     found = read_run(make(config, "quick", "cpu"))["metrics"]["sts_avg"]
-    assert found == pytest.approx(expected, abs=0.01)
+    assert found == pytest.approx(expected, abs=0.05)  # rounding, amplified
     assert found != pytest.approx(average(encode, config), abs=0.1)
 
 

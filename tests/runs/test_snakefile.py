@@ -12,10 +12,26 @@ ROOT = Path(__file__).resolve().parents[2]
 def commands(profile, *flags):
     """The `mocose grid` commands of a dry run from nothing."""
     found = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile", "--dry-run",
-         "--nolock", "--forceall", "--printshellcmds", "--cores", "8", "--config", f"profile={profile}",
-         *flags], cwd=ROOT, capture_output=True, text=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "snakemake",
+            "--snakefile",
+            ROOT / "Snakefile",
+            "--dry-run",
+            "--nolock",
+            "--forceall",
+            "--printshellcmds",
+            "--cores",
+            "8",
+            "--config",
+            f"profile={profile}",
+            *flags,
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     assert found.returncode == 0, found.stderr
     lines = [
         line.partition("mocose grid ")[2] for line in (found.stdout + found.stderr).splitlines()
@@ -29,6 +45,9 @@ def test_runs_of_a_minute_are_a_job_a_section_on_the_cores_it_is_given():
 
 
 def test_runs_that_want_a_gpu_are_a_job_a_section_and_seed():
-    expected = [f"{name} --profile base --seeds {seed}" for name, grid in GRIDS.items()
-                for seed in {config.seed for config in grid.configs("base")}]  # fmt: skip
+    expected = [
+        f"{name} --profile base --seeds {seed}"
+        for name, grid in GRIDS.items()
+        for seed in {config.seed for config in grid.configs("base")}
+    ]
     assert commands("base") == sorted(expected)
