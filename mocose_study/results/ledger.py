@@ -93,8 +93,8 @@ def by_chance(table: pd.DataFrame) -> pd.DataFrame:
         rows.append({
             "paper": paper, "claims": len(claims), "with runs": asked.sum(),
             "decided": decided.sum(), "surviving the whole paper": surviving.sum(),
-            "false among these, at most": round(RATE * surviving.sum(), 1),
-            "false, were nothing corrected": round(RATE * asked.sum(), 1),
+            "false among these, at most": round(RATE * surviving.sum(), 2),
+            "false, were nothing corrected": round(RATE * asked.sum(), 2),
         })  # fmt: skip
     return pd.DataFrame(rows).set_index("paper")
 

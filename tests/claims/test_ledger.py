@@ -3,46 +3,119 @@
 import pandas as pd
 import pytest
 
-from mocose_study.results import ledger
-from mocose_study.claims.verdicts import Claim
-from mocose_study.sections.grid import Grid, Point, beats, level, statements
+from mocose_lib import InputError
+from mocose_study.claims import record
+from mocose_study.claims.verdicts import WORDS, Claim
+from mocose_study.results import ledger, plots_claims
 from mocose_study.sections import GRIDS
+from mocose_study.sections.grid import Grid, Point, beats, level, stated, statements
 
 WORSE, LEVEL = "mocose-augment-typos", "mocose-transfer-on-par-simcse"
+CLAIMS = (
+    stated(WORSE, beats("a", "b")),
+    stated(LEVEL, level("a", "b", 2.0)),
+    Claim("ours", "this study", "c has runs & more", beats("a", "c")),
+)
 
 
 @pytest.fixture
-def judged(monkeypatch):
+def runs(monkeypatch):
     """Two claims of the papers and one of ours over runs made up on the spot."""
     points = tuple(Point(label, {"seed": 0}) for label in ("a", "b", "c"))
-    row = statements().loc
-    claims = (
-        Claim(WORSE, "s", row[WORSE]["statement"], beats("a", "b")),
-        Claim(LEVEL, "s", row[LEVEL]["statement"], level("a", "b", 2.0)),
-        Claim("ours", "s", "c has runs", beats("a", "c")),
-    )
-    runs = pd.DataFrame([{"label": label, "seed": seed, "sts_avg": score + 0.01 * seed}
-                         for label, score in (("a", 61.0), ("b", 60.0)) for seed in range(5)])  # fmt: skip
-    monkeypatch.setattr(ledger, "GRIDS", {"x": Grid("?", points, claims=claims, notebook="n")})
-    monkeypatch.setattr(ledger, "table_of", lambda grid, profile: runs)
-    return ledger.judged("tiny").set_index("id")
+    made = pd.DataFrame([
+        {"label": label, "seed": seed, "sts_avg": score + spread * seed, "rules": "link"}
+        for label, score, spread in (("a", 61.0, 0.01), ("b", 60.0, 0.02)) for seed in range(5)
+    ])  # fmt: skip
+    monkeypatch.setattr(ledger, "GRIDS", {"x": Grid("?", points, claims=CLAIMS, notebook="n")})
+    monkeypatch.setattr(ledger, "table_of", lambda grid, profile: made)
+    return made
 
 
-def test_verdicts_come_from_the_rules(judged):
-    assert judged["verdict"].tolist() == ["supported", "supported", "no runs"]
-    assert judged.loc[WORSE, "effect"] == pytest.approx(1.0)
-    assert judged["notebook"].unique().tolist() == ["n"]
+def test_verdicts_come_from_the_rules_and_stand_beside_the_papers_effect(runs):
+    table = ledger.judged("tiny").set_index("id")
+    assert table["verdict"].tolist() == ["supported", "supported", "no runs"]
+    assert table.loc[WORSE, "effect"] == pytest.approx(0.98)
+    assert table.loc[WORSE, "reported"] == pytest.approx(54.44)
+    assert table["place"].tolist() == ["MoCoSE Table 5", "MoCoSE Table 2", "this study"]
+    assert table["notebook"].unique().tolist() == ["n"]
 
 
-def test_the_papers_effect_counts_in_the_direction_of_the_claim(judged):
-    printed = pd.to_numeric(statements()["paper_effect"], errors="coerce")
-    assert printed[WORSE] < 0 and judged.loc[WORSE, "paper"] == -printed[WORSE]
-    assert judged.loc[LEVEL, "paper"] == printed[LEVEL] < 0  # no direction: as printed
-    assert pd.isna(judged.loc["ours", "paper"])
+def test_a_profile_of_one_seed_judges_nothing(runs):
+    assert set(ledger.judged("quick")["verdict"]) == {"no runs"}
 
 
-def test_only_judged_averages_are_drawn(judged):
-    assert ledger.in_points(judged.reset_index())["point"].tolist() == [WORSE, LEVEL]
+def test_the_family_is_all_claims_of_a_paper(runs, monkeypatch):
+    """p of 0.01, 0.04 and 0.02; what is not testable counts as 1: 3 x 0.01 and 1.5 x 0.04."""
+    made = pd.DataFrame({
+        "source": ["MoCoSE Table 1"] * 3 + ["SimCSE Table 1"], "p": [0.01, 0.04, 0.02, 0.04],
+        "verdict": ["supported", "supported", "not testable here", "supported"],
+    })  # fmt: skip
+    monkeypatch.setattr(ledger, "section", lambda grid, profile: made.assign(paper=1.0))
+    table = ledger.judged("tiny")
+    assert table["p_bh"].tolist() == pytest.approx([0.03, 0.06, 1.0, 0.04])
+    chance = ledger.by_chance(table)
+    assert chance.loc["MoCoSE"].tolist() == pytest.approx([3, 3, 2, 1, 0.05, 0.15])
+
+
+@pytest.mark.parametrize(
+    ("source", "paper", "place"),
+    [
+        ("MoCoSE Table 6.a, section 5.4", "MoCoSE", "MoCoSE Table 6.a"),
+        ("MoCoSE (anonymous) Table 8", "MoCoSE (anonymous)", "MoCoSE (anonymous) Table 8"),
+        ("SimCSE appendix D, Table D.1", "SimCSE", "SimCSE Table D.1"),
+        ("MoCoSE section 5.7, Figure 4", "MoCoSE", "MoCoSE, figures and text"),
+        ("published code", "published code", "published code"),
+    ],
+)
+def test_every_claim_has_its_paper_and_place(source, paper, place):
+    assert (ledger.paper_of(source), ledger.place_of(source)) == (paper, place)
+
+
+def test_the_summary_fits_one_screen_and_counts_every_claim():
+    claims = [c for grid in GRIDS.values() for c in grid.claims]
+    table = pd.DataFrame({"place": [ledger.place_of(c.source) for c in claims]})
+    counts = ledger.summary(table.assign(verdict="no runs"))
+    assert counts.to_numpy().sum() == len(claims) and len(counts) <= 36
+    assert tuple(counts) == WORDS
+    assert plots_claims.counts(counts).get_size_inches()[1] < 9
+
+
+def test_each_claim_is_one_line_with_word_effect_paper_and_link(runs):
+    text = ledger.listed(ledger.judged("tiny")).data
+    line = next(part for part in text.split("<tr>") if WORSE in part)
+    for part in ("supported *", "<td>0.98</td>", "<td>54.44</td>", 'href="n.ipynb#Verdict"'):
+        assert part in line
+    assert "c has runs &amp; more" in text and text.count("<tr>") == 1 + 3 + 3
+
+
+def test_a_sentence_says_what_the_verdict_says(runs):
+    said = ledger.sentence(WORSE, "tiny")
+    assert said.startswith("MoCoSE Table 5, “Typos in the text are catastrophic")
+    assert "**supported**, +0.98 (+0.9" in said and said.endswith("the paper reports 54.")
+    assert ledger.sentence("ours", "tiny").endswith("**no runs** (no runs for c).")
+    with pytest.raises(InputError, match="no section judges a claim 'gone'"):
+        ledger.sentence("gone", "tiny")
+
+
+def test_a_text_that_says_more_than_the_verdicts_is_put_right(runs):
+    text = f"- <!-- claim {WORSE} tiny -->Typos break it!<!-- /claim -->\n- other\n"
+    right = ledger.with_sentences(text)
+    assert "break it" not in right and "**supported**" in right and right.endswith("- other\n")
+    assert ledger.with_sentences(right) == right
+
+
+def test_the_command_records_rules_and_names_young_ones(runs, monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("MOCOSE_STUDY", str(tmp_path))
+    ledger.claims_command("tiny")
+    assert "MoCoSE Table 5" in capsys.readouterr().out
+    ledger.claims_command("tiny", write=True)
+    assert capsys.readouterr().out == "3 rules put on record\n"
+    with pytest.raises(SystemExit):
+        ledger.claims_command("tiny", check=True)
+    assert f"{WORSE}: 10 of its 10 runs are older" in capsys.readouterr().out
+    runs["rules"] = record.rules_on_record()
+    ledger.claims_command("tiny", check=True)
+    assert capsys.readouterr().out == "every rule is older\n"
 
 
 def test_every_statement_is_either_ruled_or_listed_with_a_reason():
@@ -50,10 +123,16 @@ def test_every_statement_is_either_ruled_or_listed_with_a_reason():
     listed = ledger.unjudged()
     assert set(statements().index) - ruled == set(listed["id"])
     assert listed["why"].str.len().min() > 0
-    large = listed[listed["id"] == "mocose-large-average"]
-    assert large["why"].item().startswith("needs another encoder")
 
 
-def test_links_lead_to_the_notebook(judged):
-    table = judged.reset_index()[["id", "notebook"]]
-    assert '<a href="n.ipynb">n</a>' in ledger.linked(table).data
+def test_the_seeds_spread_is_the_median_of_points_that_draw(runs):
+    # steps of 0.01 and of 0.02 over five seeds: 0.01 x sqrt(2.5) and twice that
+    assert ledger.spread_of_seeds("tiny") == pytest.approx(0.015 * 2.5**0.5)
+    runs.drop(runs.index, inplace=True)
+    assert ledger.spread_of_seeds("tiny") != ledger.spread_of_seeds("tiny")  # NaN
+
+
+def test_rules_of_the_committed_sections_are_on_record():
+    """Whoever changes a rule puts it on record with `mocose claims --write`, before the runs."""
+    newest = {line["id"]: line["digest"] for line in record.on_record()}
+    assert {id: newest.get(id) for id in ledger.digests()} == ledger.digests()
