@@ -140,6 +140,20 @@ def dev_tables(benchmark: str, dev: str = "") -> dict[str, pd.DataFrame]:
     return {f"{task} dev": sts_pairs(task, "dev", source)}
 
 
+def blind_tables(benchmark: str, dev: str = "") -> dict[str, pd.DataFrame]:
+    """`dev_tables` without the pairs that occur, word for word, in a test table."""
+    tested = {
+        frozenset(pair)
+        for table in test_tables(benchmark).values()
+        for pair in zip(table["sentence1"], table["sentence2"], strict=True)
+    }
+    kept = {}
+    for name, table in dev_tables(benchmark, dev).items():
+        pairs = zip(table["sentence1"], table["sentence2"], strict=True)
+        kept[name] = table[[frozenset(pair) not in tested for pair in pairs]]
+    return kept
+
+
 def _own_tables(names: str, split: str) -> dict[str, pd.DataFrame]:
     """Tables of files of one's own, each named after its file."""
     tables = {}

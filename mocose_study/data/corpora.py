@@ -8,12 +8,9 @@ and token ids live in Arrow files, memory-mapped, cached under data/cache by con
 
 import gzip
 import itertools
-import json
 import lzma
-import os
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -21,12 +18,12 @@ from types import MappingProxyType
 import datasets
 import numpy as np
 import pyarrow as pa
-from tokenizers import Tokenizer
 
 from mocose_study.config import InputError
 
 from .cache import cache_key, stored
 from .sources import checked, folder, from_hub, open_file, revision_on_hub, sha256
+from .tokens import settings_of, token_ids
 
 OPENERS = MappingProxyType({".xz": lzma.open, ".gz": gzip.open})
 UNREADABLE = (lzma.LZMAError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError, EOFError)
@@ -145,42 +142,23 @@ def load_corpus(name: str, size: int) -> datasets.Dataset:
     return corpus
 
 
-@contextmanager
-def _all_cores():
-    """Lets the tokenizer use its own threads, whatever the environment says."""
-    name = "TOKENIZERS_PARALLELISM"
-    before = os.environ.pop(name, None)
-    try:
-        yield
-    finally:
-        if before is not None:
-            os.environ[name] = before
-
-
 def tokenized(corpus: datasets.Dataset, tokenizer, max_length: int | None) -> datasets.Dataset:
     """Token ids of every sentence: columns input_ids, length (and the corpus's other ones).
 
     With `max_length` special tokens are added and long sentences cut; without, neither.
     """
-    settings = json.loads(tokenizer.backend_tokenizer.to_str())
-    settings.update(truncation=None, padding=None)  # left over from the tokenizer's last call
 
     def batches() -> Iterator[dict]:
-        fast = Tokenizer.from_str(json.dumps(settings))
-        if max_length:
-            fast.enable_truncation(max_length, direction=tokenizer.truncation_side)
+        ids_of = token_ids(tokenizer, max_length)
         for batch in corpus.iter(BATCH):
-            with _all_cores():
-                found = fast.encode_batch_fast(
-                    batch.pop("sentence"), add_special_tokens=max_length is not None
-                )
-            ids = [encoding.ids for encoding in found]
+            ids = ids_of(batch.pop("sentence"))
             yield batch | {
                 "input_ids": pa.array(ids, pa.list_(pa.int32())),
                 "length": pa.array(map(len, ids), pa.int32()),
             }
 
-    return stored(cache_key("ids", corpus._fingerprint, settings, max_length), batches)
+    key = cache_key("ids", corpus._fingerprint, settings_of(tokenizer), max_length)
+    return stored(key, batches)
 
 
 def column(ids, name: str) -> np.ndarray:

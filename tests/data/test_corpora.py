@@ -6,10 +6,12 @@ import lzma
 
 import farm
 import pytest
-from texts import open_sentences
+from texts import ODD, open_sentences
+from transformers import AutoTokenizer
 
 from mocose_study.config import InputError
-from mocose_study.data import cache, corpora, sources
+from mocose_study.data import cache, corpora, sources, tokens
+from mocose_study.data.encoders import locate
 
 SENTENCES = [line.strip() for line in farm.LINES if line.strip()]
 
@@ -139,6 +141,33 @@ def test_another_tokenizer_has_token_ids_of_its_own(encoder, study):
     encoder.tokenizer.add_tokens(["zebra"])
     corpora.tokenized(corpus, encoder.tokenizer, 12)
     assert len(arrows(study)) == 3  # the corpus, and two
+
+
+ODD_TEXTS = [*ODD, "two  spaces ", "ideo\u3000graphic 東京 x", "a\x1cb\x85c\xa0d", "Ἐγώ εἰμι ΣΟΦΟΣ ok",
+             "cafe\u0301 ﬁre İstanbul", "x" * 150 + " y", "[CLS]ab[MASK] cd [SEP]", "it's 3.5%…"]  # fmt: skip
+
+
+@pytest.mark.parametrize("max_length", [None, 3, 12, 64])
+@pytest.mark.parametrize("shipped", ["tiny", None])
+def test_ids_by_words_are_those_of_whole_sentences(encoder, shipped, max_length, monkeypatch):
+    tokenizer = encoder.tokenizer
+    if shipped:
+        tokenizer = AutoTokenizer.from_pretrained(locate(shipped))
+    assert tokens._splits_at_spaces(tokens.settings_of(tokenizer))
+    texts = [*ODD_TEXTS, *open_sentences(300)]
+    monkeypatch.setattr(tokens, "WORDS_KEPT", 500)
+    ids_of = tokens.token_ids(tokenizer, max_length)
+    found = [ids for i in range(0, len(texts), 100) for ids in ids_of(texts[i : i + 100])]
+    whole = {"add_special_tokens": False} if max_length is None else {"truncation": True}
+    assert found == tokenizer(texts, max_length=max_length, **whole)["input_ids"]
+
+
+def test_a_tokenizer_that_needs_whole_sentences_gets_them(encoder):
+    encoder.tokenizer.truncation_side = "left"
+    found = tokens.token_ids(encoder.tokenizer, 6)(open_sentences(9))
+    assert found == encoder.tokenizer(open_sentences(9), truncation=True, max_length=6)["input_ids"]
+    encoder.tokenizer.add_tokens(["two words"])
+    assert not tokens._splits_at_spaces(tokens.settings_of(encoder.tokenizer))
 
 
 # --- the cache ---
