@@ -53,14 +53,11 @@ def _request(config: Config, seconds: float, ids: Path) -> dict:
     np.save(ids, padded)
     shape = encoder.model.config.to_dict()
     names = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
+    numbers = ("batch_size", "lr", "weight_decay", "max_grad_norm", "ema_decay")
     return {
         "encoder": {name: shape[name] for name in (*names, "vocab_size")},
         "ids": str(ids),
         "padding": encoder.tokenizer.pad_token_id,
         "seconds": seconds,
-        "config": {
-            name: getattr(config, name)
-            for name in ("batch_size", "lr", "weight_decay", "max_grad_norm", "queue_size",
-                         "queue_init", "ema_decay")
-        },
-    }  # fmt: skip
+        "config": {name: getattr(config, name) for name in (*numbers, "queue_size", "queue_init")},
+    }

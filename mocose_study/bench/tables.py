@@ -11,35 +11,29 @@ from mocose_study.data.files import study_folder
 
 from . import cost as formula
 
-THEIRS = "sentence-transformers"
 SETTLED = 0.2  # of the steps, after which memory shall not grow
-# (part, figure, its slow and its fast side, what the study has set itself, factor): the ratio of
-# seconds shall reach the target; where the figure says "at most" it shall stay below.
-PROMISES = (
-    ("training", "MoCoSE float32 / authors' code", "authors' code", "MoCoSE float32", 6.0, 1),
-    ("training", "SimCSE float32 / sentence-transformers", f"{THEIRS} SimCSE float32",
-     "SimCSE float32", 3.0, 1),
-    ("training", "SimCSE bf16 / sentence-transformers", f"{THEIRS} SimCSE bf16",
-     "SimCSE bf16", 3.0, 1),
-    ("training", "MoCoSE float32 / without fast forms", "MoCoSE without fast forms",
-     "MoCoSE float32", None, 1),
-    ("training", "MoCoSE float32 / plain loop", "plain MoCoSE float32", "MoCoSE float32", None, 1),
-    ("training", "MoCoSE bf16 / MoCoSE float32", "MoCoSE float32", "MoCoSE bf16", 2.0, 1),
-    ("training", "floor / MoCoSE float32", "floor float32", "MoCoSE float32", 0.5, 1),
-    ("training", "floor / MoCoSE bf16", "floor bf16", "MoCoSE bf16", None, 1),
-    ("evaluation", "STS tasks / sentence-transformers, its batch of 16", f"{THEIRS} STS, batch 16",
-     "STS", 2.0, 1),
-    ("evaluation", "STS tasks / sentence-transformers, batch of 128", f"{THEIRS} STS, batch 128",
-     "STS", 2.0, 1),
-    ("evaluation", "transfer tasks / encoding them (at most)", "transfer", "encoding", 3.0, 1),
-    ("evaluation", "probe / ten training steps (at most)", "probe", "step", 0.1, 0.1),
-    ("grid", "grid: side by side / one at a time", "one at a time", "side by side", 1.3, 1),
-    ("gpu", "GPU: floor / MoCoSE bf16", "floor bf16", "MoCoSE bf16", 0.45, 1),
-    ("gpu", "GPU: many runs side by side / one", "one at a time", "side by side", 10.0, 1),
-)  # fmt: skip
+# part | figure | its slow and its fast side | what the study has set itself. The ratio of seconds
+# shall reach the target; where the figure says "at most" it shall stay below.
+PROMISES = """
+training | MoCoSE float32 / authors' code | authors' code | MoCoSE float32 | 6
+training | SimCSE float32 / * | * SimCSE float32 | SimCSE float32 | 3
+training | SimCSE bf16 / * | * SimCSE bf16 | SimCSE bf16 | 3
+training | MoCoSE float32 / without fast forms | MoCoSE without fast forms | MoCoSE float32 |
+training | MoCoSE float32 / plain loop | plain MoCoSE float32 | MoCoSE float32 |
+training | MoCoSE bf16 / MoCoSE float32 | MoCoSE float32 | MoCoSE bf16 | 2
+training | floor / MoCoSE float32 | floor float32 | MoCoSE float32 | 0.5
+training | floor / MoCoSE bf16 | floor bf16 | MoCoSE bf16 |
+evaluation | STS tasks / *, its batch of 16 | * STS, batch 16 | STS | 2
+evaluation | STS tasks / *, batch of 128 | * STS, batch 128 | STS | 2
+evaluation | transfer tasks / encoding them (at most) | transfer | encoding | 3
+evaluation | probe / training step (at most) | probe | step | 1
+grid | grid: side by side / one at a time | one at a time | side by side | 1.3
+gpu | GPU: floor / MoCoSE bf16 | floor bf16 | MoCoSE bf16 | 0.45
+gpu | GPU: many runs side by side / one | one at a time | side by side | 10
+""".replace("*", "sentence-transformers").strip()
 NOT_MEASURED = {"authors' code"}  # a row says so where a record lacks it
-COLUMNS = ["figure", "encoder", "text", "median", "low", "high", "n", "by processor time",
-           "target", "reached"]  # fmt: skip
+COLUMNS = ["figure", "encoder", "text", "median", "low", "high", "n"]
+COLUMNS += ["by processor time", "target", "reached"]
 
 
 def read(path: Path) -> dict:
@@ -125,25 +119,25 @@ def ratios(record: dict) -> pd.DataFrame:
 
     A ratio says how many times as fast the figure's first side is as its second.
     """
-    found = [
-        line for promise in PROMISES if promise[0] in record for line in _lines(record, promise)
-    ]
+    promises = [[cell.strip() for cell in line.split("|")] for line in PROMISES.split("\n")]
+    found = [line for promise in promises for line in _lines(record, *promise)]
     return pd.DataFrame(found, columns=COLUMNS)
 
 
-def _lines(record: dict, promise: tuple) -> Iterator[dict]:
+def _lines(record: dict, part: str, figure: str, slow: str, fast: str, aim: str) -> Iterator[dict]:
     """The rows of `ratios` for one promise: one for each encoder and text."""
-    part, figure, slow, fast, target, factor = promise
-    table = rows(record, part)
+    if part not in record:
+        return
+    table, target = rows(record, part), float(aim) if aim else None
     table = table.assign(**{name: "" for name in ("encoder", "text") if name not in table})
     for (encoder, text), group in table.groupby(["encoder", "text"], sort=False):
         line = {"figure": figure, "encoder": encoder, "text": text, "target": target}
         pair = group[group["system"].isin([slow, fast])]
         if pair["system"].nunique() == 2:
-            values = factor * ratio(group, slow, fast)
+            values = ratio(group, slow, fast)
             line |= spread(values)
             if "cpu_seconds" in pair and pair["cpu_seconds"].notna().all():
-                seconds = factor * ratio(pair, slow, fast, "cpu_seconds")
+                seconds = ratio(pair, slow, fast, "cpu_seconds")
                 line["by processor time"] = seconds.median()
             if target:
                 reached = line["median"] <= target if "at most" in figure else None

@@ -66,8 +66,9 @@ def evaluation(config: Config, encode: Encode, probe: Probe) -> Measure:
     of earlier weights hides.
     """
     test = benchmarks.test_tables(config.benchmark)
-    dev = benchmarks.dev_tables(config.benchmark, config.dev)
-    choosing = test if config.selection == "test" else dev
+    without_test = config.selection == "blind"
+    dev = (benchmarks.blind_tables if without_test else benchmarks.dev_tables)
+    choosing = test if config.selection == "test" else dev(config.benchmark, config.dev)
 
     def measure(step: int) -> dict[str, float]:
         found = {"score": evaluate(encode, choosing)["average"], **probe()}

@@ -21,7 +21,7 @@ Vectors = Float[Tensor, "n width"]
 
 
 class Step(nn.Module):
-    """Normalises every feature, rotates, and shifts and scales one half by functions of the other."""
+    """Normalises every feature, rotates, shifts and scales one half by functions of the other."""
 
     def __init__(self, width: int, hidden: int):
         super().__init__()

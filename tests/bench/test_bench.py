@@ -173,8 +173,8 @@ def test_transfer_and_probe_may_take_at_most_their_targets():
     assert found.loc["STS tasks / sentence-transformers, batch of 128", "median"] == 3.0
     transfer = found.loc["transfer tasks / encoding them (at most)"]
     assert transfer["median"] == 2.5 and transfer["reached"]
-    probe = found.loc["probe / ten training steps (at most)"]
-    assert probe["median"] == pytest.approx(0.15) and not probe["reached"]
+    probe = found.loc["probe / training step (at most)"]
+    assert probe["median"] == pytest.approx(1.5) and not probe["reached"]
 
 
 def test_memory_growth_leaves_the_first_fifth_out():
