@@ -104,7 +104,9 @@ def test_no_file_and_no_function_is_long(folder):
 
 
 def test_importing_the_library_loads_nothing_of_the_study():
-    command = "import sys, mocose_lib.train; print(*[m for m in sys.modules if 'mocose' in m])"
+    command = (
+        "import sys, mocose_lib.train; print(*[m for m in sys.modules if m.startswith('mocose')])"
+    )
     done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, cwd=ROOT)
     loaded = done.stdout.split()
     assert "mocose_lib.train" in loaded, done.stderr
