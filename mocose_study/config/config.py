@@ -43,7 +43,7 @@ class Config(Settings):
     fast: bool = True  # the faster forms of `fast/`; their random numbers are others
 
     # evaluation and choice of the checkpoint
-    selection: Literal["dev", "test", "last"] = "dev"
+    selection: Literal["dev", "blind", "test", "last"] = "dev"  # blind: dev without test pairs
     eval_max_length: Annotated[int, Range(4)] = 128  # tokens
     transfer: bool = False  # measure the transfer tasks, too
     resamples: Count = 0  # of the test pairs, each scored once more

@@ -67,7 +67,7 @@ def evaluation(config: Config, encode: Encode, probe: Probe) -> Measure:
     """
     test = benchmarks.test_tables(config.benchmark)
     without_test = config.selection == "blind"
-    dev = (benchmarks.blind_tables if without_test else benchmarks.dev_tables)
+    dev = benchmarks.blind_tables if without_test else benchmarks.dev_tables
     choosing = test if config.selection == "test" else dev(config.benchmark, config.dev)
 
     def measure(step: int) -> dict[str, float]:
