@@ -15,6 +15,5 @@ def test_dev_pairs_that_occur_in_a_test_set_are_left_out(monkeypatch):
 
 def test_607_pairs_of_stsb_dev_are_in_no_test_set(real_data, monkeypatch):
     monkeypatch.setenv("MOCOSE_DATA", str(real_data))
-    benchmarks.test_tables.cache_clear()
     assert len(benchmarks.dev_tables("real")["STS-B dev"]) == 1500
     assert len(benchmarks.blind_tables("real")["STS-B dev"]) == 1500 - 893
