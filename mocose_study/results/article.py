@@ -75,7 +75,9 @@ def results(start: Part, pages: list[str]) -> str:
     head = f"## What came out\n\n{systems} before and after training:"
     if start.runs.empty:
         return f"{head} there are no runs yet."
-    return f"{head}\n\n{markdown(beside_paper(start.grid, start.runs).iloc[:, :6])}"
+    table = beside_paper(start.grid, start.runs)
+    shown = table[[name for name in table if "centred" not in name]]
+    return f"{head}\n\n{markdown(shown)}"
 
 
 def sections(parts: list[Part], pages: list[str]) -> str:

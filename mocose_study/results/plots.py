@@ -221,19 +221,18 @@ def effects(
         row_of = dict(zip(table["point"], rows, strict=True))
         below = seeds["point"].map(row_of) + 0.3
         ax.plot(seeds["difference"], below, "o", ms=3.5, color=OURS, alpha=0.45, mew=0)
-    for column, mark, size in (("paper", "D", 5), ("threshold", "|", 12)):
+    others = {"the paper's effect": ("paper", "D", 5), "threshold": ("threshold", "|", 12)}
+    marks = {word: look for word, look in VERDICTS.items() if word in set(table.get("verdict", ()))}
+    for name, (column, mark, size) in others.items():
         if column in table:
             ax.plot(table[column], rows, mark, ms=size, mfc="none", color="black", clip_on=False)
+            marks[name] = (mark, "black")
+    if marks:
+        mark_legend(figure, marks)
     if limit:
         ax.set_xscale("symlog", linthresh=limit)
         ax.xaxis.set_major_formatter("{x:g}")
     return figure
-
-
-def verdict_legend(figure: Figure) -> None:
-    """What the marks of `effects` say."""
-    others = {"the paper's effect": ("D", "black"), "threshold": ("|", "black")}
-    mark_legend(figure, VERDICTS | others)
 
 
 def against(runs: pd.DataFrame, x: str, y: str, xlabel: str, ylabel: str) -> Figure:

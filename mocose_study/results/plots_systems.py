@@ -25,19 +25,6 @@ def trajectory(history: pd.DataFrame, labels: list[str]) -> Figure:
     return curves(shown, "alignment", alignment, "uniformity", uniformity)
 
 
-def benchmarks(table: pd.DataFrame) -> Figure:
-    """A row a system in the order of `table`: its mean on two benchmarks, the columns."""
-    figure, ax = rows_figure(list(table.index), "Spearman × 100")
-    marks = dict(zip(table.columns[:2], (("o", OURS), ("D", PAPER)), strict=True))
-    for column, (mark, color) in marks.items():
-        fill = "none" if mark == "D" else color
-        ax.plot(table[column], range(len(table)), mark, color=color, ms=6, mfc=fill)
-    ends = table[list(marks)]
-    ax.hlines(range(len(table)), ends.min(axis=1), ends.max(axis=1), color="0.8", lw=1, zorder=0)
-    mark_legend(figure, marks)
-    return figure
-
-
 def best_seeds(
     runs: pd.DataFrame,
     labels: list[str],

@@ -1,0 +1,153 @@
+"""Figures show every seed, the paper's differences and a claim's threshold, and cover none of it."""
+
+from itertools import chain
+from types import SimpleNamespace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from mocose_study.claims.rules import Better, Equivalent
+from mocose_study.results import plots, plots_systems, widgets
+from mocose_study.results.style import SYSTEMS, VERDICTS, color_of, looks
+
+SCORES = {"0.5": [60.0, 61.0, 62.0], "0.85": [63.0, 64.0, 65.0], "0.7": [50.0, 50.0, 50.0]}
+RUNS = pd.DataFrame(
+    {"label": label, "seed": seed, "sts_avg": score}
+    for label, scores in SCORES.items()
+    for seed, score in enumerate(scores)
+)
+PAPER = {"0.5": 75.76, "0.85": 76.49}
+LABELS = list(SCORES)
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+def marks(figure, mark: str) -> list[tuple]:
+    """(x, y) of every point that has this mark; the ends of an interval are bars, too, in colour."""
+    lines = [line for line in figure.axes[0].lines if line.get_marker() == mark]
+    found = [x.get_xydata() for x in lines if mark != "|" or x.get_color() == "black"]
+    return [tuple(map(float, point)) for point in np.concatenate(found)] if found else []
+
+
+def test_ours_and_the_papers_differences_share_one_axis():
+    figure = plots.beside_paper(RUNS, LABELS, PAPER, "sts_avg", "decay")
+    assert len(figure.axes) == 1
+    ours = [x for x, y in marks(figure, "o")]  # seeds, then their mean
+    assert ours == [-3, -3, -3, -3, -13, -14, -15, -14]
+    assert marks(figure, "D") == [(pytest.approx(75.76 - 76.49), 0), (0, 1)]
+    assert "0.85" in figure.axes[0].get_xlabel()
+
+
+def test_without_the_papers_numbers_the_first_setting_is_the_reference():
+    figure = plots.beside_paper(RUNS, LABELS, {}, "sts_avg", "decay")
+    assert "0.5" in figure.axes[0].get_xlabel() and marks(figure, "D") == []
+    assert plots.beside_paper(RUNS[:0], [], {}, "sts_avg", "decay").axes
+
+
+def test_thresholds_of_claims_are_drawn_where_the_reference_has_a_part():
+    def claim(rule, metric="sts_avg"):
+        return SimpleNamespace(rule=rule, metric=metric)
+
+    a, b, c = ({"label": label} for label in ("0.85", "0.5", "0.7"))
+    claims = [
+        claim(Better(a, b, 15.0)),  # 0.5 must lie 15 points below 0.85
+        claim(Equivalent(c, a, 0.5)),
+        claim(Better(a, c)),  # an edge at zero is the axis itself
+        claim(Better(a, b, 9.0), "sts_dev"),  # of another metric
+        claim(Better(b, c, 7.0)),  # 0.85 has no part in it
+        claim(Better({"label": "gone"}, a, 3.0)),  # has no row
+    ]
+    figure = plots.beside_paper(RUNS, LABELS, PAPER, "sts_avg", "decay", claims=claims)
+    assert marks(figure, "|") == [(-15, 0), (-0.5, 2), (0.5, 2)]
+
+
+def test_a_figure_is_the_same_bytes_with_its_table_beside_it(study):
+    table = pd.DataFrame({"point": LABELS, "mean": [61.0, 64.0, 50.0]})
+    drawn = [plots.scores(RUNS, LABELS, "sts_avg", "decay") for _ in range(2)]
+    first, second = (plots.save(figure, table, "tiny", "x").read_bytes() for figure in drawn)
+    assert first == second
+    read = pd.read_csv(study / "figures" / "tiny" / "x.csv", dtype={"point": str})
+    pd.testing.assert_frame_equal(read, table)
+
+
+def test_scores_show_every_seed_and_the_mean():
+    points = marks(plots.scores(RUNS, LABELS, "sts_avg", "decay"), "o")
+    assert sorted(x for x, _ in points) == sorted([*chain(*SCORES.values()), 61, 64, 50])
+
+
+def test_a_system_has_one_colour_and_the_longest_name_decides():
+    assert color_of("MoCoSE as described") == color_of("MoCoSE") != color_of("MoCo")
+    assert color_of("SimCSE supervised") == SYSTEMS["SimCSE supervised"] != color_of("SimCSE 256")
+    assert looks(["a", "MoCoSE"])["MoCoSE"]["color"] == looks(["MoCoSE"])["MoCoSE"]["color"]
+
+
+def test_settings_differ_by_more_than_colour():
+    found = [(look["ls"], look["marker"]) for look in looks(list("abcdefgh")).values()]
+    assert len(set(found)) == 8 and len({mark for mark, _ in VERDICTS.values()}) == len(VERDICTS)
+
+
+def test_curves_are_the_mean_of_the_seeds_at_each_step():
+    history = pd.DataFrame(
+        {"label": "MoCoSE", "seed": seed, "step": step, "alignment": 0.1 * step, "uniformity": -step - seed}
+        for seed in (0, 1, 2)
+        for step in (2, 4)
+    )  # fmt: skip
+    ax = plots_systems.trajectory(history, ["MoCoSE"]).axes[0]
+    mean = next(line for line in ax.lines if line.get_label() == "MoCoSE").get_xydata()
+    np.testing.assert_allclose(mean, [[-3, 0.2], [-5, 0.4]])
+    assert len(plots.curves(history, "uniformity", "u").axes[0].lines) == 3 + 1 + 2
+
+
+def test_effects_show_verdict_paper_and_threshold():
+    words = [*VERDICTS]
+    table = pd.DataFrame({"point": words, "verdict": words, "difference": [9.4, 0, 1, 2]})
+    table = table.assign(low=table["difference"] - 1, high=table["difference"] + 1)
+    figure = plots.effects(table.assign(paper=4.0, threshold=15.0), "points", limit=1)
+    assert marks(figure, "|") == [(15, row) for row in range(4)]
+    for row, (mark, _) in enumerate(VERDICTS.values()):
+        assert (table["difference"][row], row) in marks(figure, mark)
+
+
+def test_a_heatmap_puts_our_values_beside_the_papers_rows(monkeypatch):
+    paper = pd.DataFrame({"a": [1.0, 2.0, 3.0]}, index=pd.Index([128, 512, 4096], name="queue"))
+    drawn = []
+    monkeypatch.setattr(plots.sns, "heatmap", lambda _, annot, **more: drawn.append((annot, more)))
+    plots.matrix(paper.loc[[4096]] * 10, paper, "ours")
+    (ours, left), (theirs, right) = drawn
+    assert ours.index.equals(theirs.index) and ours["a"].dropna().to_dict() == {4096: 30.0}
+    assert left["vmax"] == right["vmax"] == 1  # as many points, as strong a colour
+
+
+def test_best_seeds_compare_each_measure_with_the_first_systems():
+    labels, top, maximum = ["0.5", "0.85"], {"0.5": 70.0, "0.85": 71.0}, {"0.5": 72.0, "0.85": 74.0}
+    figure = plots_systems.best_seeds(RUNS, labels, top, maximum)
+    assert [x for x, _ in marks(figure, "^")] == [3, 1] and [x for x, _ in marks(figure, "*")] == [
+        3,
+        2,
+    ]
+
+
+def test_the_random_fill_of_the_queue_has_no_age():
+    shown = plots.queue_ages([np.array([-1, -1]), np.array([0, -1, -1])], "t").axes[0].images[0]
+    assert np.isnan(shown.get_array().filled(np.nan)).sum() == 5
+
+
+def test_a_moved_control_displays_its_figure_and_closes_it(study, capsys, monkeypatch):
+    shown = []
+    monkeypatch.setattr(widgets, "display", lambda figure: shown.append(figure.axes[0].images))
+    widgets.queue_point("quick", decay=0.75, queue=256, batch=64)
+    assert "distance 8.00 steps; no runs at profile quick" in capsys.readouterr().out  # 4 + 4
+    assert len(shown) == 1 and shown[0] and not plt.get_fignums()
+
+
+def test_without_a_server_the_default_point_alone_is_shown(study, capsys, monkeypatch):
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    monkeypatch.setattr(widgets.ipywidgets, "interact", None)
+    widgets.move_queue("quick")
+    assert "maximum traceable distance" in capsys.readouterr().out

@@ -1,0 +1,145 @@
+"""The site: every notebook in order, nothing loaded from elsewhere, nothing harmful let through."""
+
+import re
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+import pytest
+from bs4 import BeautifulSoup
+from made_up import GRID, write_all
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from mocose_study.config import InputError
+from mocose_study.results import article
+from mocose_study.results.site import make_report
+
+HARM = (
+    "<script>alert('bad')</script>",
+    "<img src=x onerror=alert('bad')>",
+    "<a href=\"javascript:alert('bad')\">here</a>",
+    "[here](javascript:alert('bad'))",
+    '<iframe src="https://bad.example"></iframe>',
+    "![picture](https://bad.example/a.png)",
+    "<style>@import url(https://bad.example/a.css)</style>",
+    "<svg onload=alert('bad')></svg>",
+    "```{raw} html\n<script>alert('bad')</script>\n```",
+)
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+def code(source: str, *forms: dict, **metadata):
+    outputs = [new_output("display_data", data=form) for form in forms]
+    return new_code_cell(source, outputs=outputs, metadata=metadata)
+
+
+def write(folder: Path, stem: str, *cells) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    parameters = code('profile = "tiny"\nmode = "load"', tags=["parameters"])
+    nbformat.write(new_notebook(cells=[*cells, parameters]), folder / f"{stem}.ipynb")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    """The folder of a report on three notebooks and a grid of three points, built once."""
+    study = tmp_path_factory.mktemp("study")
+    wide = pd.DataFrame({f"heading {i}": [0.5] for i in range(20)})
+    harm = [{"text/html": text} for text in HARM] + [{"text/markdown": text} for text in HARM]
+    write(
+        study / "notebooks",
+        "00_start_here",
+        new_markdown_cell("# Start\n\nSee `04_ema`, and $\\eta = 0.85$."),
+        new_markdown_cell("## An equation\n\n$$\\mathcal L = \\frac{1}{1-\\eta}$$"),
+        code("wide_table", {"text/html": wide._repr_html_(), "text/plain": "wide"}),
+        code("linked", {"text/html": '<a href="04_ema.ipynb">the notebook</a>'}),
+        code("slider", {WIDGET: {"model_id": "0"}, "text/plain": "IntSlider(value=1)"}),
+        code("script", {"application/javascript": "alert('bad')", "text/plain": "<JS>"}),
+    )
+    write(study / "notebooks", "04_ema", new_markdown_cell("# As committed"))
+    write(study / "notebooks", "99_claims", new_markdown_cell("# Harm"))
+    cells = [new_markdown_cell(text) for text in HARM]
+    executed = study / "data" / "executed" / "tiny"
+    write(executed, "99_claims", new_markdown_cell("# Harm done"), *cells, code("1", *harm))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MOCOSE_STUDY", str(study))
+        patch.setattr(article, "GRIDS", {"start": GRID})
+        write_all("tiny", 5)
+        return make_report("tiny").parent
+
+
+def page(site: Path, name: str) -> BeautifulSoup:
+    return BeautifulSoup((site / f"{name}.html").read_text("utf-8"), "html.parser")
+
+
+@pytest.fixture
+def start(site) -> BeautifulSoup:
+    return page(site, "00_start_here")
+
+
+def test_nothing_is_loaded_from_elsewhere(site):
+    for path in site.glob("*.html"):
+        loads = BeautifulSoup(path.read_text("utf-8"), "html.parser").select("[src], link[href]")
+        found = [tag.get("src") or tag["href"] for tag in loads]
+        assert found and not [url for url in found if "//" in url], path.name
+    for path in site.rglob("*.css"):
+        assert not re.search(r"(@import\s+|url\()['\"]?(https?:)?//", path.read_text("utf-8")), path
+
+
+def test_no_harm_survives(site):
+    harmed = page(site, "99_claims")
+    assert "Harm done" in harmed.h1.get_text()  # the executed notebook, not the committed one
+    body = harmed.select_one("article")
+    assert not body.select("script, iframe, style, svg, object")
+    for tag in body.find_all(True):
+        assert not [name for name in tag.attrs if name.startswith("on")], tag
+        assert "javascript:" not in str(tag.get("href", "")) + str(tag.get("src", "")), tag
+    assert not body.select('img[src*="//"]')
+
+
+def test_equations_are_mathml(start):
+    inline, block = start.select("math")
+    assert inline.get_text("", strip=True) == "η=0.85"
+    assert block["display"] == "block" and "$" not in start.select_one("article").get_text()
+
+
+def test_notebooks_are_linked_in_text_in_tables_and_in_the_navigation(start):
+    links = [a["href"] for a in start.select('article a[href="04_ema.html"]')]
+    assert len(links) >= 2
+    assert [a["href"] for a in start.select("nav .toctree-l1 a")][-2:] == [
+        "04_ema.html",
+        "99_claims.html",
+    ]
+
+
+def test_code_is_folded_and_controls_are_replaced_by_their_text(start):
+    assert len(start.select("article details")) >= 4
+    text = start.select_one("article").get_text()
+    assert "model_id" not in text and "alert" not in text and "wide_table" in text
+
+
+def test_the_front_page_is_computed_from_the_runs(site):
+    text = page(site, "index").select_one("article").get_text(" ", strip=True)
+    assert "rests on 15 runs with 5 seeds" in text and "judges 2 claims" in text
+    assert "3 settings between 50.0 and 63.8" in text
+    assert re.search(r"How fast\? .*1 supported ?, 1 not supported", text)
+    assert "MoCoSE Table 3" in text  # the ledger's row
+
+
+def test_without_runs_the_front_page_says_so(study, monkeypatch):
+    monkeypatch.setattr(article, "GRIDS", {"start": GRID})
+    text = article.article("tiny", ["00_start_here"], study / "no.svg")
+    assert "no runs at this profile yet" in text and "No claim is judged" in text
+
+
+def test_bad_input_is_one_sentence_and_the_last_report_stays(study):
+    with pytest.raises(InputError, match="there is no profile 'tinny'"):
+        make_report("tinny")
+    with pytest.raises(InputError, match="there are no notebooks"):
+        make_report("tiny")
+    (study / "notebooks").mkdir()
+    (study / "notebooks" / "00_a.ipynb").write_text("{")
+    (study / "report" / "tiny").mkdir(parents=True)
+    (study / "report" / "tiny" / "index.html").write_text("the last one")
+    with pytest.raises(InputError, match=r"00_a\.ipynb is damaged"):
+        make_report("tiny")
+    assert (study / "report" / "tiny" / "index.html").read_text() == "the last one"
