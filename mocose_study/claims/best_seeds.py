@@ -44,12 +44,9 @@ def table(runs: pd.DataFrame, labels: list[str], metric: str, best: int = BEST) 
     rows = []
     for label in labels:
         values = runs.loc[runs["label"] == label, metric].to_numpy()
-        found = interval(values)
-        top, expected = float(top_mean(values, best)), float(resampled(values, best).mean())
-        rows.append({
-            "point": label, "n": found.n, "mean": found.mean, "low": found.low, "high": found.high,
-            f"top {best}": top, "maximum": values.max(), f"top {best} − mean": top - found.mean,
-            f"expected top {best} − mean": expected - found.mean,
-            "between equals": luck(values, best),
-        })  # fmt: skip
+        i, top = interval(values), float(top_mean(values, best))
+        row = {"point": label, "n": i.n, "mean": i.mean, "low": i.low, "high": i.high}
+        row |= {f"top {best}": top, "maximum": values.max(), f"top {best} − mean": top - i.mean}
+        row[f"expected top {best} − mean"] = float(resampled(values, best).mean()) - i.mean
+        rows.append(row | {"between equals": luck(values, best)})
     return pd.DataFrame(rows)

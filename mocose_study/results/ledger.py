@@ -26,6 +26,7 @@ REASONS = (
     (r"bert-large|roberta", "needs another encoder: profiles large, roberta-base"),
     (r"sbert|qqp|paranmt|anli|flickr|skip_thought", "names a system or data that the study lacks"),
 )
+CHANCE = ("claims", "with runs", "decided", "surviving the whole paper")
 MARKED = re.compile(r"<!-- claim (\S+) (\S+) -->.*?<!-- /claim -->", re.S)
 
 
@@ -87,16 +88,13 @@ def by_chance(table: pd.DataFrame) -> pd.DataFrame:
     many false ones chance alone would bring."""
     rows = []
     for paper, claims in table.groupby("paper", sort=False):
-        asked = claims["p"].notna()
-        decided = claims["verdict"].isin(DECIDED)
-        surviving = decided & (claims["p_bh"] <= RATE)
-        rows.append({
-            "paper": paper, "claims": len(claims), "with runs": asked.sum(),
-            "decided": decided.sum(), "surviving the whole paper": surviving.sum(),
-            "false among these, at most": round(RATE * surviving.sum(), 2),
-            "false, were nothing corrected": round(RATE * asked.sum(), 2),
-        })  # fmt: skip
-    return pd.DataFrame(rows).set_index("paper")
+        asked, decided = claims["p"].notna().sum(), claims["verdict"].isin(DECIDED)
+        surviving = (decided & (claims["p_bh"] <= RATE)).sum()
+        rows.append((paper, len(claims), asked, decided.sum(), surviving))
+    table = pd.DataFrame(rows, columns=["paper", *CHANCE]).set_index("paper")
+    table["false among these, at most"] = RATE * table["surviving the whole paper"]
+    table["false, were nothing corrected"] = RATE * table["with runs"]
+    return table.round(2)
 
 
 def listed(table: pd.DataFrame) -> HTML:
@@ -150,11 +148,13 @@ def by_profile() -> pd.DataFrame:
 def spread_of_seeds(profile: str) -> float:
     """Standard deviation of the average over seeds, in points: the median over the points with
     five seeds or more that draw anything; NaN where there are none."""
-    runs = [table_of(grid, profile) for grid in GRIDS.values()]
-    runs = pd.concat([r.assign(section=i) for i, r in enumerate(runs) if METRIC in r] or [
-        pd.DataFrame(columns=["section", "label", METRIC], dtype=float)])  # fmt: skip
-    found = runs.groupby(["section", "label"])[METRIC].agg(["count", "std"])
-    return float(found.loc[(found["count"] >= SEEDS_NEEDED) & (found["std"] > 0), "std"].median())
+    found = []
+    for grid in GRIDS.values():
+        runs = table_of(grid, profile)
+        if METRIC in runs:
+            sums = runs.groupby("label")[METRIC].agg(["count", "std"])
+            found += sums.loc[sums["count"] >= SEEDS_NEEDED, "std"].tolist()
+    return float(np.median([x for x in found if x > 0] or [np.nan]))
 
 
 def sentence(claim_id: str, profile: str) -> str:

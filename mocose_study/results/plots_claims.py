@@ -56,5 +56,4 @@ def _bars(ax: Axes, table: pd.DataFrame, label: str) -> None:
 def _legend(figure: Figure, table: pd.DataFrame) -> None:
     colors = {word: VERDICTS.get(word, ("", NO_RUNS))[1] for word in table}
     handles = [plt.Rectangle((0, 0), 1, 1, color=c, label=word) for word, c in colors.items()]
-    figure.legend(handles=handles, loc="outside upper center", ncols=5, frameon=False,
-                  fontsize="small")  # fmt: skip
+    figure.legend(handles=handles, loc="outside upper center", ncols=5, fontsize="small")
