@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 
 log = logging.getLogger(__name__)
 Encode = Callable[[Sequence[str]], np.ndarray]  # n sentences -> (n, dim)
-Table = Mapping[str, Sequence[Any]]  # columns score, sentence1, sentence2, perhaps subset
+Table = Any  # a dict of columns or a DataFrame: score, sentence1, sentence2, perhaps subset
 Benchmark = Mapping[str, Table]  # "STS12 test" -> its pairs
 
 

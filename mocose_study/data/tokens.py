@@ -8,7 +8,7 @@ from itertools import chain
 
 from tokenizers import Tokenizer
 
-WORDS_KEPT = 300_000  # whose ids are remembered; rare ones are looked up again
+WORDS_KEPT = 600_000  # whose ids are remembered; rare ones are looked up again
 Ids = Callable[[Sequence[str]], list[list[int]]]
 
 
