@@ -50,7 +50,7 @@ def start(folder, **variables):
     )
 
 
-def wait_for(condition, seconds=300):
+def wait_for(condition, seconds=900):
     """Polls; a hang fails the test, a slow machine does not."""
     end = time.monotonic() + seconds
     while not condition():
@@ -91,7 +91,7 @@ def test_a_killed_study_leaves_nothing_and_goes_on_beside_no_other(folder):
     second = start(folder, PROFILE="smoke")
     assert "at work in this folder; waiting for it to end" in second.stdout.readline()
     (folder / "go").touch()
-    assert first.wait(300) == 0 and second.wait(300) == 0
+    assert first.wait(900) == 0 and second.wait(900) == 0
     assert (folder / "done").read_text().strip() == str(folder / "meine Daten ü")
 
 
