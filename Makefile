@@ -19,7 +19,7 @@ export HF_HUB_DISABLE_TELEMETRY := 1
 ifneq ($(filter smoke quick,$(PROFILE)),)
 export HF_HUB_OFFLINE := 1
 endif
-ifneq ($(DATA),)
+ifdef DATA
 with_data = MOCOSE_DATA="$$(cd "$$DATA" && pwd)" && export MOCOSE_DATA &&
 endif
 
