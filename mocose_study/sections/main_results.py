@@ -10,14 +10,14 @@ from dataclasses import replace
 from mocose_study.claims.verdicts import Claim
 
 from .grid import CONTROL, RELEVANT, Grid, Point, beats, harmed, own, stated
+from .simcse_supervised import supervised
 from .start import START
 
 FAR = 5.0  # points: what "far ahead" means here; the papers' own distances are 4 to 11
 ALIGNMENT, UNIFORMITY = "alignment dev", "uniformity dev"  # of both, less is better
 FIRST_LAST = "untrained first-last"
 UNTRAINED, SIMCSE, MOCOSE = START[:3], START[3], START[4]
-SUPERVISED = Point("SimCSE supervised", {"method": "simcse_supervised", "mlp": "always"}, tier=2,
-                   paper="simcse_supervised, bert-base-uncased")  # fmt: skip
+SUPERVISED = supervised("SimCSE supervised", "simcse_supervised, bert-base-uncased")
 
 
 def system(label: str, method: str, paper: str | None = None, tier: int = 2, scale=None, **fields):

@@ -11,6 +11,8 @@ from .simcse import DEV, SIMCSE, TABLE, UNTRAINED
 
 TEMPERATURES = (0.001, 0.01, 0.05, 0.1, 1)
 WEIGHTS = (0, 0.01, 0.1, 1)
+# too few triplets have one length, and their two sentences differ as they are
+TRIPLETS = {"batch_lengths": "equal", "crop": 0.0}
 BERT = "bert-base-uncased"
 
 
@@ -19,7 +21,7 @@ def pooled(label: str, paper: str, method: str = "simcse", **fields) -> Point:
 
 
 def supervised(label: str, paper: str | None = None, **fields) -> Point:
-    fields = {"method": "simcse_supervised", "mlp": "always", **fields}
+    fields = {"method": "simcse_supervised", "mlp": "always", **TRIPLETS, **fields}
     return Point(label, fields, paper=paper, tier=2)
 
 
@@ -35,7 +37,7 @@ GRIDS = {
             pooled("MLP in training", "cls_pooler_train_only", mlp="training"),
             pooled("no MLP", "cls", mlp="never"),
             pooled("first-last", "first_last", mlp="never", pooling="first_last"),
-            *(pooled(f"supervised: {label}", paper, "simcse_supervised", **fields)
+            *(pooled(f"supervised: {label}", paper, "simcse_supervised", **TRIPLETS, **fields)
               for label, paper, fields in (
                   ("MLP", "cls_pooler", {"mlp": "always"}),
                   ("MLP in training", "cls_pooler_train_only", {"mlp": "training"}),
