@@ -23,8 +23,8 @@ from mocose_lib.queue import RANDOM, NegativeQueue
 from mocose_lib.trainer import Trainer
 from mocose_study.config import Config, configure
 from mocose_study.config.profiles import AS_DESCRIBED, AS_PUBLISHED
-from mocose_study.data import benchmarks
-from mocose_study.systems import mocose
+from mocose_study.rewriting.tokens import shortened
+from mocose_study.systems import base, mocose
 
 loop = sys.modules["mocose_lib.train"]
 PRESETS = {"study": {}, "as_described": AS_DESCRIBED, "as_published": AS_PUBLISHED}
@@ -286,19 +286,21 @@ def test_the_optimiser_is_adam_as_described_and_adamw_as_published(encoder):
 # 12
 @pytest.mark.parametrize("preset", PRESETS)
 def test_checkpoints_are_chosen_on_the_test_sets_only_as_published(small, monkeypatch, preset):
-    """Three evaluations choose; the last one also looks at the test sets, in any preset."""
+    """Three evaluations choose; the last step also looks at the test sets, in any preset."""
     calls = []
-    for name in ("dev_tables", "test_tables"):
-        recorded(monkeypatch, benchmarks, name, calls)
+    recorded(monkeypatch, base, "evaluate", calls)
     mocose.fit(small(**PRESETS[preset]), bar=False)
-    asked = [name for name, _ in calls]
-    expected = (0, 4) if preset == "as_published" else (3, 1)
-    assert (asked.count("dev_tables"), asked.count("test_tables")) == expected
+    splits = [next(iter(tables)).rpartition(" ")[2] for _, (_, tables) in calls]
+    assert splits == (["test"] * 4 if preset == "as_published" else ["dev"] * 3 + ["test"])
 
 
 # 13
-def test_only_the_target_view_gets_augmented_text_as_published():
-    assert AS_PUBLISHED["augmented_views"] == "target" and AS_DESCRIBED["augmented_views"] == "both"
+@pytest.mark.parametrize("which", ["target", "both"])
+def test_only_the_target_view_is_shortened_behind_the_switch(small, which):
+    ids = [[2, *range(10, 30), 3] for _ in range(4)]
+    generator = torch.Generator().manual_seed(0)
+    query, key = shortened(ids, ids, small(crop=0.5, augmented_views=which), generator)
+    assert key != ids and (query == ids) == (which == "target")
 
 
 # 14
@@ -343,6 +345,6 @@ def test_the_two_presets_can_be_told_apart_in_every_switch():
     switches = set(AS_PUBLISHED) & set(AS_DESCRIBED)
     alike = {name for name in switches if AS_PUBLISHED[name] == AS_DESCRIBED[name]}
     numbers = {"temperature", "ema_decay", "fgsm_epsilon"}
-    assert alike == numbers | {"ema_schedule", "precision", "target_dropout", "batch_lengths"}
+    assert alike == numbers | {"ema_schedule", "precision", "target_dropout"}
     with pytest.raises(InputError):
         Config(**{**AS_PUBLISHED, "shared_embeddings": False})
