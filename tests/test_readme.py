@@ -7,6 +7,7 @@ from mocose_study.cli import COMMANDS
 from mocose_study.config import FIELDS
 from mocose_study.config.profiles import PRESETS, PROFILES
 from mocose_study.sections import GRIDS
+from mocose_study.results.ledger import with_sentences
 from mocose_study.results.show import scores_markdown
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -33,3 +34,25 @@ def test_every_command_profile_preset_and_option_in_the_readme_exists():
             if words[1] == "run" and option.startswith("--"):
                 known = {"profile", "preset", "data", *FIELDS}
                 assert option[2:].replace("-", "_") in known
+
+
+def test_every_statement_of_a_result_is_the_ledgers():
+    assert with_sentences(TEXT) == TEXT
+    assert len(re.findall("<!-- claim ", TEXT)) >= 8
+
+
+def test_the_readme_can_be_read_in_one_sitting():
+    assert TEXT.count("\n") <= 200
+
+
+def test_the_example_of_the_library_runs(tiny, tmp_path, monkeypatch):
+    block = re.search(r"```python\n(.*?)```", TEXT, re.S).group(1)
+    block = block.replace('"data/encoders/tiny"', repr(str(tiny))).replace("steps=100", "steps=2")
+    monkeypatch.chdir(tmp_path)
+    sentences = [f"{word} dogs run over the {place} hill" for word in "abcdefghij"
+                 for place in "abcdefghij"]  # fmt: skip
+    pairs = {"score": [0.0, 3.0, 5.0], "sentence1": ["a dog", "two dogs", "a cat"],
+             "sentence2": ["a hill", "a dog runs", "a cat"]}  # fmt: skip
+    names = {"sentences": sentences, "pairs": pairs}
+    exec(compile(block, "README.md", "exec"), names)
+    assert (tmp_path / "my-mocose" / "modules.json").exists()
