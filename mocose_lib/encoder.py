@@ -58,7 +58,7 @@ class Encoder(nn.Module):
 
     states: Callable = staticmethod(states)
 
-    def __init__(self, model: nn.Module, tokenizer, pooling: Pooling = "cls", max_length=128):
+    def __init__(self, model: nn.Module, tokenizer, pooling: str = "cls", max_length=128):
         super().__init__()
         if pooling not in get_args(Pooling):
             raise InputError(f"pooling = {pooling!r} is not possible; choose one of {Pooling}.")
@@ -72,13 +72,13 @@ class Encoder(nn.Module):
 
     @classmethod
     def load(
-        cls, name, pooling=None, layers=None, dropout=0.1, max_length=128, revision=None
+        cls, name, pooling=None, layers=None, dropout=0.1, max_length=None, revision=None
     ) -> "Encoder":
         """Loads a folder, or a model of the hub, and keeps its first `layers` layers (None: all).
 
-        `pooling` None takes the one that `save` noted, else "cls". Sentences are truncated to
-        `max_length` tokens. Nothing in the folder is executed. Raises InputError when there is no
-        such encoder or pooling, when weights are missing or do not fit, or layers are too few.
+        Sentences are truncated to `max_length` tokens. None takes the pooling and the length that
+        `save` noted, else "cls" and 128. Nothing in the folder is executed. Raises InputError when
+        there is no such encoder, pooling or layer, or when weights are missing or do not fit.
         """
         trusted = {"trust_remote_code": False, "revision": revision}
         try:
@@ -94,8 +94,9 @@ class Encoder(nn.Module):
         except (OSError, ValueError, SafetensorError, RuntimeError) as cause:
             raise unusable(name, cause) from cause
         check_complete(name, tokenizer, report)
-        pooling = pooling or saving.noted_pooling(Path(name)) or "cls"
-        encoder = cls(model, tokenizer, pooling, max_length)
+        values = {"pooling": pooling, "max_length": max_length}
+        given = {field: value for field, value in values.items() if value}
+        encoder = cls(model, tokenizer, **{**saving.noted(Path(name)), **given})
         trained = getattr(model, "pooler", None)
         if trained is not None and not any("pooler" in key for key in report["missing_keys"]):
             encoder.pooler.load_state_dict(trained.dense.state_dict())

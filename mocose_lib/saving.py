@@ -20,7 +20,10 @@ def save(encoder, folder: Path, normalize: bool, card: str) -> Path:
     config.output_hidden_states = False
     encoder.tokenizer.save_pretrained(folder)
     texts: dict = {"sentence_bert_config.json": {"max_seq_length": encoder.max_length}}
-    texts |= {"mocose.json": {"pooling": encoder.pooling}, "modules.json": []}
+    texts |= {
+        "mocose.json": {"pooling": encoder.pooling, "max_length": encoder.max_length},
+        "modules.json": [],
+    }
     for i, (kind, settings, weights) in enumerate(_modules(encoder, normalize)):
         path, name = f"{i}_{kind}" if i else "", f"sentence_transformers.models.{kind}"
         texts["modules.json"].append({"idx": i, "name": str(i), "path": path, "type": name})
@@ -57,10 +60,10 @@ def _modules(encoder, normalize: bool):
         yield "Normalize", {}, {}
 
 
-def noted_pooling(folder: Path) -> str | None:
-    """The pooling that `save` noted in the folder, if it wrote it."""
-    noted = folder / "mocose.json"
-    return json.loads(noted.read_text())["pooling"] if noted.is_file() else None
+def noted(folder: Path) -> dict:
+    """The pooling and the maximum length that `save` noted in the folder, if it wrote it."""
+    file = folder / "mocose.json"
+    return json.loads(file.read_text()) if file.is_file() else {}
 
 
 def load_pooler(pooler: nn.Linear, folder: Path) -> None:

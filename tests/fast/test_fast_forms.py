@@ -108,7 +108,7 @@ def test_layers_in_bf16_are_as_near_to_float32_as_autocast(
     monkeypatch.setattr(bf16_layers, "applies", lambda model: False)
     autocast = passed(encoder, *inputs, half=True)
     for fast_part, usual, expected in zip(found, autocast, exact, strict=True):
-        assert 0 < (fast_part - expected).norm() < 1.5 * (usual - expected).norm()
+        assert 0 < (fast_part - expected).norm() < 2 * (usual - expected).norm()
 
 
 def test_layers_in_bf16_are_for_autocast_to_bf16(encoder):

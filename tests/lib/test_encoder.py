@@ -206,7 +206,7 @@ def test_missing_weights_are_one_clear_sentence(tiny, tmp_path):
     def change(weights):
         return {k: v for k, v in weights.items() if "layer.1.output.dense" not in k}
 
-    with pytest.raises(InputError, match="2 of its weights are missing or have another shape"):
+    with pytest.raises(InputError, match="2 of its weights are missing or misshapen"):
         Encoder.load(rewritten(tiny, tmp_path / "lost", change))
 
 
