@@ -47,10 +47,10 @@ def aggregate(table: Table, similarity: np.ndarray) -> dict[str, float]:
     if "subset" in table:
         subset = np.asarray(table["subset"])
         rows = [np.flatnonzero(subset == name) for name in dict.fromkeys(subset)]
-        rows = [r for r in rows if np.ptp(gold[r]) > 0]
-        each = [spearman(similarity[r], gold[r]) for r in rows]
-        found["mean"] = float(np.mean(each))
-        found["wmean"] = float(np.average(each, weights=list(map(len, rows))))
+        if rows := [r for r in rows if np.ptp(gold[r]) > 0]:
+            each = [spearman(similarity[r], gold[r]) for r in rows]
+            found["mean"] = float(np.mean(each))
+            found["wmean"] = float(np.average(each, weights=list(map(len, rows))))
     return found
 
 
