@@ -29,7 +29,7 @@ study test: export OMP_NUM_THREADS := 1
 .PHONY: study test test-slow report lab clean-quick
 
 study: .venv/installed
-	exec $(BIN)/python -m mocose_study.runs.study $(FLAGS)
+	@exec $(BIN)/python -m mocose_study.runs.study $(FLAGS)
 
 test: .venv/installed
 	$(with_data) $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile \

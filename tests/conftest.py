@@ -190,6 +190,12 @@ def clear_caches() -> None:
         probe.sentences.cache_clear()
 
 
+@pytest.fixture(autouse=True)
+def data_folder_of_before(monkeypatch):
+    """A command that a test runs in this process leaves no data folder behind in the environment."""
+    monkeypatch.setenv("MOCOSE_DATA", os.environ.get("MOCOSE_DATA", ""))
+
+
 @pytest.fixture
 def study(tmp_path, monkeypatch) -> Iterator[Path]:
     """A study folder with no runs: runs, caches and checkpoints of the test go there alone."""

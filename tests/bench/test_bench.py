@@ -53,7 +53,8 @@ def test_products_of_a_layer_by_hand(first_token, expected):
 @pytest.mark.parametrize("fast", [True, False])
 def test_flops_of_a_step_are_those_that_torch_counts(small, monkeypatch, fast):
     config = small(
-        corpus_size=400, batch_lengths="equal", queue_size=16, queue_init=16, fast=fast)  # fmt: skip
+        corpus_size=400, batch_lengths="equal", queue_size=16, queue_init=16, fast=fast,
+        steps=400)  # fmt: skip
     lengths, pad = [], encoder.Encoder.pad
 
     def noted(self, ids):

@@ -106,7 +106,7 @@ def test_the_cache_has_a_place_for_each_setting(corpus, masked, tmp_path):
         weights.write(b" ")
     others.append(file(config, corpus, 0))
     assert len(set(others)) == len(others)
-    assert file(vary(config, seed=5, lr=0.5), corpus, 0) == others[-1]  # all seeds share it
+    assert file(vary(config, seed=5, lr=0.05), corpus, 0) == others[-1]  # all seeds share it
 
 
 @pytest.mark.parametrize("finished", [0, 1, 3])
@@ -148,7 +148,7 @@ def test_token_ids_of_the_views(small, masked, kind, views):
     ids = training_ids(config, load_encoder(config, "cpu"))
     plain = vary(config, text_augmentation="none")
     bare = training_ids(plain, load_encoder(plain, "cpu"))
-    assert ids["input_ids"][:] == bare["input_ids"][:] and bare.column_names == ["input_ids", "length"]
+    assert ids["input_ids"][:] == bare["input_ids"][:] and "key_ids" not in bare.column_names
     assert ids["length"][:] == bare["length"][:]  # batches are those of the original
     assert ids["key_ids"][:] == texts_of(config, 0) != bare["input_ids"][:]
     assert ("query_ids" in ids.column_names) == (views == "both")

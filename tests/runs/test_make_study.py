@@ -74,6 +74,7 @@ def snakemake(folder) -> psutil.Process:
     return next(p for p in at_work(folder) if "snakemake" in p.cmdline())
 
 
+@pytest.mark.slow
 def test_a_killed_study_leaves_nothing_and_goes_on_beside_no_other(folder):
     for victim in ("make", "snakemake", "all"):
         job = start(folder, PROFILE="smoke")

@@ -92,11 +92,11 @@ def test_what_is_built_is_what_the_config_says(make, method, fast, monkeypatch):
         encoder_layers=1, pooling="mean", max_length=12, eval_max_length=20, dropout=0.2, steps=2,
         lr=2e-4, head_lr=3e-4, weight_decay=0.01, fast=fast, batch_lengths="mixed",
     )  # fmt: skip
-    config, seen = make(method, **asked), []
+    config, seen, started = make(method, **asked), [], []
     real_pad, real_trainer, trainers = Encoder.pad, trainer.Trainer.__init__, []
 
     def pad(self, ids):
-        if self.training:
+        if self.training and started:
             seen.append(ids)
         return real_pad(self, ids)
 
@@ -104,6 +104,9 @@ def test_what_is_built_is_what_the_config_says(make, method, fast, monkeypatch):
         real_trainer(self, *arguments, **options)
         trainers.append(self)
 
+    # what is padded before the first step is the sample of the probe
+    resume = trainer.Trainer.resume
+    monkeypatch.setattr(trainer.Trainer, "resume", lambda *a: started.append(1) or resume(*a))
     monkeypatch.setattr(Encoder, "pad", pad)
     monkeypatch.setattr(trainer.Trainer, "__init__", init)
     built, real_load = [], base.load_encoder
