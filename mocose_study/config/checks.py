@@ -39,6 +39,13 @@ def contradictions(c):
         f"augmentation_models names {len(c.augmentation_models)}, but text_augmentation = "
         f"{c.text_augmentation!r} needs {needed}."
     )
+    yield from _of_systems(c)
+
+
+def _of_systems(c):
+    """The same for fields that some systems alone read."""
+    rewritten = c.text_augmentation != "none"
+    shortened = c.crop > 0 or c.word_deletion > 0
     other_tokens = c.positives != "same" or shortened or rewritten
     yield c.same_mask and other_tokens, (
         "same_mask needs two views of the same tokens; leave positives, crop, word_deletion and "

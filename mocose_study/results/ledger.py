@@ -169,6 +169,8 @@ def sentence(claim_id: str, profile: str) -> str:
     said = f"{row['source']}, “{row['text'].rstrip('.')}”: **{row['verdict']}**"
     if row["verdict"] in ("no runs", UNTESTABLE):
         return f"{said} ({row['reason']})."
+    if not np.isfinite(row["low"]):
+        return f"{said}, {row['effect']:+.2f} with one seed ({row['reason']})."
     seeds = f"{row['n']} seeds" if row["n"] > 1 else "over test pairs"
     paper = f"; the paper reports {row['paper']:.2g}" if np.isfinite(row["paper"]) else ""
     return (
