@@ -28,7 +28,7 @@ from .style import (
     style,
 )
 
-POINTS = "Spearman × 100 (mean of seven tasks)"
+POINTS = "Spearman × 100 (mean of the test tasks)"
 
 
 def save(figure: Figure, table: pd.DataFrame, profile: str, stem: str) -> Path:
