@@ -32,7 +32,7 @@ def test_every_command_profile_preset_and_option_in_the_readme_exists():
             assert option != "--profile" or value in PROFILES
             assert option != "--preset" or value in PRESETS
             if words[1] == "run" and option.startswith("--"):
-                known = {"profile", "preset", "data", *FIELDS}
+                known = {"profile", "preset", "data", "save", *FIELDS}
                 assert option[2:].replace("-", "_") in known
 
 
