@@ -54,9 +54,9 @@ PROFILES = MappingProxyType({
         _STAGE, corpus_size=6_000, benchmark="sample", steps=4, eval_every=2)),
     "quick": MappingProxyType(dict(_STAGE, steps=400, eval_every=100, warmup_steps=20)),
     "tiny": MappingProxyType(dict(
-        _STAGE, **_REAL, steps=1_500, eval_every=250, warmup_steps=20)),
+        _STAGE, **_REAL, steps=500, eval_every=125, warmup_steps=20)),
     "mini": MappingProxyType(dict(
-        {**_STAGE, **_REAL}, encoder="mini", lr=5e-4, head_lr=5e-4, steps=1_500, eval_every=250,
+        {**_STAGE, **_REAL}, encoder="mini", lr=5e-4, head_lr=5e-4, steps=500, eval_every=125,
         warmup_steps=20)),
     "base": MappingProxyType(dict(_HUB, encoder="bert-base-uncased")),
     "large": MappingProxyType(dict(

@@ -24,6 +24,7 @@ PAPER = {
     "SimCSE": "simcse, bert-base-uncased",
     "MoCoSE": "mocose, bert-base-uncased",
 }
+LONGER = {"SimCSE": {"method": "simcse"}, "MoCoSE": {}, CONTROL.label: CONTROL.fields}
 TRANSFER = tuple(
     Point(p.label, p.fields, paper=PAPER[p.label], tier=2) for p in START if p.label in PAPER
 )
@@ -61,6 +62,16 @@ GRIDS = {
             own("stage-mocose-lengths", "MoCoSE gains from sentences of one length.",
                 beats("MoCoSE", "MoCoSE, mixed lengths", RELEVANT)),
         ),
+    ),
+    "length": Grid(
+        question="Is the stage's training long enough?",
+        points=(
+            START[3], START[4], CONTROL,
+            *(Point(f"{label}, {factor} times the steps", fields, tier=2,
+                    scale={"steps": factor, "eval_every": factor - 1})
+              for factor in (3,) for label, fields in LONGER.items()),
+        ),
+        notebook="02_encoders", control=harmed("MoCoSE"),
     ),
     "transfer": Grid(
         question="Do frozen embeddings serve other tasks?",
