@@ -1,6 +1,5 @@
 """A pre-trained encoder as a map from sentences to vectors."""
 
-import logging
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -20,11 +19,6 @@ from .shapes import Ids, Mask, Positions, Vectors, Words
 Pooling = Literal["cls", "cls_pooler", "mean", "first_last"]
 FIRST_TOKEN = ("cls", "cls_pooler")  # poolings that read the first token alone
 OFFSETS = {"roberta", "xlm-roberta", "camembert"}  # their positions start behind the padding id
-
-# `load` refuses incomplete weights itself; the table of transformers alarms for a missing pooler.
-logging.getLogger("transformers.modeling_utils").addFilter(
-    lambda record: "LOAD REPORT" not in str(record.msg)
-)
 
 
 @lru_cache(maxsize=8)  # the sentences of a benchmark are tokenised once, not at every evaluation
@@ -104,17 +98,9 @@ class Encoder(nn.Module):
         saving.load_pooler(encoder.pooler, Path(name))
         return encoder.eval()
 
-    def save(self, folder: str | Path, normalize: bool = False, card: str = "") -> Path:
+    def save(self, folder: str | Path, normalize: bool = False) -> Path:
         """Writes a folder that SentenceTransformer, AutoModel and `Encoder.load` read."""
-        return saving.save(self, Path(folder), normalize, card)
-
-    def randomize(self, seed: int) -> None:
-        """Puts random weights in place of the pre-trained ones, the pooler's excepted."""
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            model = AutoModel.from_config(self.model.config)
-        model.pooler = None
-        self.model = model.to(self.device).eval()
+        return saving.save(self, Path(folder), normalize)
 
     @property
     def device(self) -> torch.device:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn import functional as F
 
 from .model import View
 from .shapes import Words
@@ -34,9 +35,7 @@ class FGSM:
         else:
             gradients = [self.gradient]
             if views[0].words.requires_grad:  # not while the heads are trained alone
-                views[0].words.register_hook(
-                    lambda found: setattr(self, "gradient", found.detach())
-                )
+                views[0].words.register_hook(lambda g: setattr(self, "gradient", g.detach()))
         for i, view in enumerate(views):
             view.words = moved(view.words, gradients[i % len(gradients)], self.epsilon)
 
@@ -54,9 +53,5 @@ def moved(words: Words, gradient: Float[Tensor, "b l width"] | None, epsilon: fl
     """
     if gradient is None or epsilon == 0:
         return words
-    if gradient.shape != words.shape:
-        rows, length, _ = map(min, gradient.shape, words.shape)
-        known = gradient[:rows, :length]
-        gradient = gradient.new_zeros(words.shape)
-        gradient[:rows, :length] = known
-    return words + epsilon * gradient.sign()
+    rows, length = (new - old for new, old in zip(words.shape[:2], gradient.shape[:2], strict=True))
+    return words + epsilon * F.pad(gradient, (0, 0, 0, length, 0, rows)).sign()

@@ -19,15 +19,7 @@ class NegativeQueue:
     `2 init` random vectors serve as negatives, and then more than `size` entries in all.
     """
 
-    def __init__(
-        self,
-        size: int,
-        dim: int,
-        init: int,
-        generator: torch.Generator,
-        growth="exact",
-        device="cpu",
-    ):
+    def __init__(self, size: int, dim: int, init: int, generator, growth="exact", device="cpu"):
         self.size, self.init, self.growth, self.count = size, init, growth, init
         started = size if growth == "published" else init
         noise = torch.randn(started, dim, generator=generator, device=generator.device)

@@ -8,10 +8,10 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 
-def save(encoder, folder: Path, normalize: bool, card: str) -> Path:
+def save(encoder, folder: Path, normalize: bool) -> Path:
     """Writes what `Encoder.save` promises, with modules that sentence-transformers ships.
 
-    `normalize` adds one that gives every vector length 1. `card` is the text of README.md.
+    `normalize` adds one that gives every vector length 1.
     """
     folder.mkdir(parents=True, exist_ok=True)
     config = encoder.model.config
@@ -34,8 +34,6 @@ def save(encoder, folder: Path, normalize: bool, card: str) -> Path:
             save_file(weights, folder / path / "model.safetensors")
     for name, content in texts.items():
         (folder / name).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    if card:
-        (folder / "README.md").write_text(card, encoding="utf-8")
     return folder
 
 

@@ -3,7 +3,6 @@
 MoCoSE: Cao et al., Findings of ACL 2022, equations 1 to 3 and Algorithm 1.
 """
 
-import contextlib
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -125,7 +124,7 @@ def train_step(t: MoCoSE, query_tokens: Tokens, key_tokens: Tokens, step: int) -
         t.fgsm.perturb([view, other], [partial(fgsm_probe, t, *side, negatives) for side in sides])
         # query and keys
         query = t.online(view)  # (batch, dim)
-        with torch.no_grad() if settings.detach_keys else contextlib.nullcontext():
+        with torch.set_grad_enabled(not settings.detach_keys):
             keys = t.target(other)  # (batch, dim)
         # loss
         loss = contrast(query, keys, negatives, settings)
@@ -172,4 +171,4 @@ def staleness_of(t: MoCoSE) -> dict:
     keys = [x[:n].float().cpu().numpy() for x in (t.queue.keys, *passes)]
     table = staleness.drift(*keys, ages[:n].numpy())
     distance = staleness.empirical_distance(table, s.ema_decay, s.batch_size)
-    return {**table, "half_life": staleness.half_life(table), "empirical_distance": distance}
+    return {**table, "empirical_distance": distance}

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
-from .evaluation.geometry import collapsed
 from .files import load_state, save_state
 from .settings import InputError, Settings
 
@@ -31,7 +30,6 @@ class Progress:
     seconds: float = 0.0
     best_score: float | None = None  # None where no score chose the weights
     best_step: int = 0
-    collapsed: str | None = None  # since which step, and why
     staleness: list[dict] = field(default_factory=list)  # of the queue (evaluation/staleness.py)
     history: list[dict] = field(default_factory=list)  # step, loss, and what was measured
     trajectory: list[dict] = field(default_factory=list)  # step, and what the probe gave
@@ -137,9 +135,6 @@ class Trainer:
         measured = evaluate(step) if evaluate else {}
         progress.history.append({"step": step, "loss": round(loss, 5), **_rounded(measured)})
         log.info("%s", progress.history[-1])
-        if not progress.collapsed and (why := collapsed(measured)):
-            progress.collapsed = f"step {step}: {why}"
-            log.warning("training collapsed at %s", progress.collapsed)
         best = -math.inf if progress.best_score is None else progress.best_score
         if choose and measured.get("score", -math.inf) > best:
             progress.best_score, progress.best_step = measured["score"], step

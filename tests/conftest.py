@@ -155,7 +155,7 @@ def go(tiny, monkeypatch):
         encoder = Encoder.load(tiny, pooling, dropout=dropout, max_length=32)
 
         def look(step):
-            return geometry.describe(encoder.encode(SENTENCES[:20]))
+            return {"uniformity": geometry.uniformity(encoder.encode(SENTENCES[:20]))}
 
         def measure(step):
             return {"score": evaluate(encoder.encode, pairs)["average"], **look(step)}

@@ -38,12 +38,6 @@ def drift(
     return table
 
 
-def half_life(table: dict[str, list[float]]) -> float:
-    """First age, in steps, at which less than half is retained; infinite if there is none."""
-    old = [a for a, kept in zip(table["age"], table["retained"], strict=True) if kept < 0.5]
-    return float(min(old, default=np.inf))
-
-
 def empirical_distance(table: dict[str, list[float]], ema_decay: float, batch_size: int) -> float:
     """The empirical traceable distance in steps, beside MoCoSE equation 4.
 

@@ -19,6 +19,7 @@ from ..settings import InputError
 from .sts import Encode, Table, remembering
 
 log = logging.getLogger(__name__)
+COLUMNS = ("sentence", "sentence1", "sentence2")
 FOLDS = 10
 SEED = 1111  # SentEval's, of its folds
 STRENGTHS = (1e-5, 1e-4, 1e-3, 1e-2)  # SentEval's, of the L2 penalty on a mean loss
@@ -51,20 +52,16 @@ def evaluate(encode: Encode, tasks: Mapping[str, Table], fit=fit_predict) -> dic
     says why. `fit` may be a faster function that does what `fit_predict` does.
     """
     encode, scores = remembering(encode), {}
-    encode([s for table in tasks.values() for name in texts(table) for s in table[name]])
+    texts = {task: [table[c] for c in COLUMNS if c in table] for task, table in tasks.items()}
+    encode([sentence for columns in texts.values() for column in columns for sentence in column])
     for task, table in tasks.items():
         try:
-            found = score([encode(table[name]) for name in texts(table)], table, fit)
+            found = score([encode(column) for column in texts[task]], table, fit)
         except InputError as cause:
             log.warning("transfer task %s is left out: %s", task, cause)
             found = {"dev": np.nan, "test": np.nan}
         scores |= {f"{task} {what}": value for what, value in found.items()}
     return scores
-
-
-def texts(table: Table) -> list[str]:
-    """The names of the columns with sentences."""
-    return [name for name in ("sentence", "sentence1", "sentence2") if name in table]
 
 
 def score(parts: Sequence[Rows], table: Table, fit: Fit = fit_predict) -> dict[str, float]:

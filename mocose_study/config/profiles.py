@@ -39,9 +39,11 @@ PRESETS = MappingProxyType({
 # The stage: the text and the schedule on which contrastive learning moves a small encoder. All
 # systems share it. Each view keeps half of a sentence, and all sentences of a run have one length:
 # otherwise whatever two equal strings of tokens share, or their length, solves the task at once.
+# MoCoSE's negatives are the queue alone, as in equation 3: with the batch's keys beside them it
+# trains without a moving average, too.
 # `sections/search.py` has the runs that chose it on dev.
 _STAGE = dict(
-    batch_lengths="one", max_length=24, crop=0.5, batch_negatives=True, queue_size=128,
+    batch_lengths="one", max_length=24, crop=0.5, queue_size=128,
     queue_init=32, head_init="identity", lr=1e-3, head_lr=1e-3,
 )  # fmt: skip
 _REAL = dict(corpus="wiki900k", corpus_size=200_000, benchmark="real", resamples=200)
@@ -79,8 +81,11 @@ def configure(profile: str = "quick", preset: str = "study", **changes) -> Confi
     """
     check_names(changes)
     values = {**choose(PROFILES, profile, "profile"), **choose(PRESETS, preset, "preset"), **changes}
-    if values.get("method", "mocose") not in SHORTENED:  # systems without views to shorten
+    method = values.get("method", "mocose")
+    if method not in SHORTENED:  # systems without views to shorten
         values["crop"] = changes.get("crop", 0.0)
+    if method != "mocose":  # they have no queue: a sentence's negatives are its batch
+        values["batch_negatives"] = changes.get("batch_negatives", True)
     return Config(**values)
 
 

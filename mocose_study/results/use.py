@@ -86,7 +86,8 @@ def save(fitted: Fitted, record: dict, target: Path, name: str | None = None) ->
     if fitted.encoder is None:
         raise InputError(f"{record['config']['method']} is no encoder alone; it cannot be saved.")
     by_cosine = record["config"]["similarity"] == "cosine"
-    fitted.encoder.save(target, normalize=by_cosine, card=card(record, name or target.name))
+    fitted.encoder.save(target, normalize=by_cosine)
+    (target / "README.md").write_text(card(record, name or target.name), encoding="utf-8")
     if name:
         from huggingface_hub import HfApi
 

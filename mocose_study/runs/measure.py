@@ -1,5 +1,6 @@
 """Training and measuring one Config: everything that its run file says."""
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -21,6 +22,8 @@ from mocose_study.systems.base import Fitted
 from mocose_study.systems.whitening import whitened
 
 from .stamp import stamp
+
+log = logging.getLogger(__name__)
 
 
 def measured(
@@ -55,7 +58,7 @@ def measured(
         "inputs": contents.digests(config),
         "metrics": {name: round(float(value), 4) for name, value in metrics.items()},
         "spectrum": _rounded(probe.spectrum(encode, config.benchmark)),
-        "progress": asdict(fitted.progress),
+        "progress": progress_of(fitted),
     }
     if config.resamples:
         tables = benchmarks.test_tables(config.benchmark)
@@ -63,6 +66,14 @@ def measured(
     training = max(trained - started, fitted.progress.seconds)  # the second counts all parts
     seconds = round(training + time.monotonic() - trained, 2)
     return record | {"seconds": seconds, "stamp": stamp(device), "rules": rules}
+
+
+def progress_of(fitted: Fitted) -> dict:
+    """The record of a training, with the step at which it collapsed."""
+    collapse = probe.collapsed_since(fitted.progress.history)
+    if collapse:
+        log.warning("training collapsed at %s", collapse)
+    return asdict(fitted.progress) | {"collapsed": collapse}
 
 
 def _rounded(values: np.ndarray) -> list[float]:

@@ -2,8 +2,9 @@
 
 from itertools import product
 
-from .grid import Grid, Point, beats, own, stated
+from .grid import CONTROL, Grid, Point, beats, own, stated
 
+BATCH = {"batch_negatives": True}
 LOSS = 10.0  # points: a collapse; the paper's correlations fall towards zero
 QUEUE = {True: {}, False: {"queue_size": 0, "queue_init": 0, "batch_negatives": True}}
 PREDICTOR = {True: {}, False: {"predictor_layers": 0}}
@@ -19,6 +20,15 @@ def parts(queue: bool, predictor: bool, ema: bool) -> Point:
 
 
 GRIDS = {
+    "batch_negatives": Grid(
+        question="Does MoCoSE need its moving average where the batch's keys are negatives, too?",
+        points=(
+            Point("queue alone", {}, tier=2), CONTROL,
+            Point("queue and batch", BATCH, tier=2),
+            Point("queue and batch, decay 0", {**BATCH, **CONTROL.fields}, tier=2),
+        ),
+        notebook="12_collapse",
+    ),
     "collapse": Grid(
         question="Queue, predictor, EMA: which of them is needed?",
         points=tuple(parts(*there) for there in product((True, False), repeat=3)),

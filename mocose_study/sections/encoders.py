@@ -19,6 +19,7 @@ ENCODERS = ("tiny", "mini", "tiny-cls")
 MILESTONES = ("tiny-4M", "tiny-8M", "tiny-16M", "tiny")
 TRAINED = {"SimCSE": {"method": "simcse"}, "MoCoSE": {}}
 
+
 def points(encoder: str, systems: dict, tier: int = 2) -> tuple[Point, ...]:
     return tuple(
         Point(f"{encoder}, {label}", {"encoder": encoder, **fields}, tier=tier)
@@ -33,7 +34,8 @@ GRIDS = {
             *(p for name in ENCODERS for p in points(name, {**POOLINGS, **WHITENED, **OTHER_TEXT})),
             Point("MiniLM (supervised)", CEILING, tier=2),
         ),
-        notebook="02_encoders", own_seeds=(0,),
+        # nothing is trained here: the steps are those of the runs as they were made
+        common={"steps": 1_500, "eval_every": 250}, notebook="02_encoders", own_seeds=(0,),
     ),
     "gains": Grid(
         question="What does training add to the encoder's own vectors?",

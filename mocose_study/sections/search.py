@@ -22,6 +22,6 @@ GRIDS = {
             Point("SimCSE, rate 0.001", {**BARE, **SLOWER}, tier=2),
             Point("SimCSE, rate 0.002, with its MLP", {**BARE, **FASTER, "mlp": "training"}, tier=2),
         ),
-        common={"steps": 1_500}, notebook="02_encoders", own_seeds=SEEDS,
+        common={"steps": 1_500, "batch_negatives": True}, notebook="02_encoders", own_seeds=SEEDS,
     ),
 }  # fmt: skip

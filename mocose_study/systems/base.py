@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from transformers import AutoModel
 
 from mocose_lib import Encoder, InputError, evaluate
 from mocose_lib.batches import batches
@@ -39,12 +40,21 @@ def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> 
     options = (config.pooling, config.encoder_layers, config.dropout, config.eval_max_length)
     encoder = kind.load(encoders.source(config.encoder), *options).to(device)
     if config.encoder_init == "random":
-        encoder.randomize(config.seed)
+        randomize(encoder, config.seed)
     if config.head_init == "identity" and config.pooling != "cls_pooler":
         make_identity(encoder.pooler)
     if config.fast:
         accelerate(encoder)
     return encoder
+
+
+def randomize(encoder: Encoder, seed: int) -> None:
+    """Puts random weights in place of the pre-trained ones, the pooler's excepted."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = AutoModel.from_config(encoder.model.config)
+    model.pooler = None
+    encoder.model = model.to(encoder.device).eval()
 
 
 class TrainingText(Text):

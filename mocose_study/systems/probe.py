@@ -4,6 +4,7 @@ The papers say "STS-B" only. Here it is the dev split, which chooses checkpoints
 what is watched while training tells nothing of the test set.
 """
 
+from collections.abc import Mapping
 from functools import cache
 
 import numpy as np
@@ -15,6 +16,8 @@ from mocose_lib.evaluation import geometry
 from mocose_lib.evaluation.sts import Encode
 from mocose_study.data import benchmarks
 
+COLLAPSED_COSINE = 0.99  # mean over pairs of different sentences
+COLLAPSED_RANK = 2.0  # a single direction has effective rank 1
 CLOSE = 4.0  # pairs scored above count as positive (Wang & Isola's x, x+ in the papers)
 PROBE_PAIRS = 48  # with the sentences: 6 to 7 % of training time at every 10th step of `tiny`
 PROBE_SENTENCES = 96
@@ -35,13 +38,55 @@ def measure(encode: Encode, benchmark: str) -> dict[str, float]:
     first, second, every = sentences(benchmark)
     vectors = encode([*first, *second, *every])
     found = {"alignment": geometry.alignment(*np.split(vectors[: 2 * len(first)], 2))}
-    found |= geometry.describe(vectors[2 * len(first) :])
+    found |= describe(vectors[2 * len(first) :])
     return {f"{name} dev": value for name, value in found.items()}
 
 
 def spectrum(encode: Encode, benchmark: str) -> Float[np.ndarray, " k"]:
     """Normalised singular values of the embeddings of all these sentences (Figures 7 and 10)."""
     return geometry.singular_values(encode(sentences(benchmark)[2]))
+
+
+def isotropy(x: geometry.Vectors) -> float:
+    """min Z(c) / max Z(c), Z(c) = sum over rows of exp(c a), in (0, 1]; 1 is isotropic.
+
+    Mu & Viswanath (2018, eq. 5-6), on unit rows; c is each eigenvector of x'x, with either sign.
+    """
+    x = geometry.unit(x)
+    if not len(x) or not np.isfinite(x).all():
+        return float("nan")
+    along = x @ np.linalg.eigh(x.T @ x)[1]
+    partition = np.concatenate([np.exp(along).sum(0), np.exp(-along).sum(0)])
+    return float(partition.min() / partition.max())
+
+
+def describe(x: geometry.Vectors) -> dict[str, float]:
+    """What can be said of embeddings without pairs, by name."""
+    measures = (
+        geometry.uniformity,
+        geometry.mean_cosine,
+        geometry.effective_rank,
+        isotropy,
+    )
+    return {measure.__name__: measure(x) for measure in measures}
+
+
+def collapsed(measured: Mapping[str, float]) -> str | None:
+    """Why embeddings with this mean_cosine and effective_rank are collapsed; None: they are not."""
+    cosine, rank = measured.get("mean_cosine", 0.0), measured.get("effective_rank", np.inf)
+    if np.isnan(cosine) or np.isnan(rank):
+        return "the embeddings hold NaN or zero vectors"
+    if cosine > COLLAPSED_COSINE:
+        return f"the mean cosine of different sentences is {cosine:.4f} (limit {COLLAPSED_COSINE})"
+    if rank < COLLAPSED_RANK:
+        return f"the effective rank of the embeddings is {rank:.2f} (limit {COLLAPSED_RANK})"
+    return None
+
+
+def collapsed_since(history: list[dict]) -> str | None:
+    """The first step at which a training measured collapsed embeddings, and why; None: never."""
+    found = ((row["step"], collapsed(row)) for row in history)
+    return next((f"step {step}: {why}" for step, why in found if why), None)
 
 
 class Probe:

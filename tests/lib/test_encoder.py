@@ -251,16 +251,6 @@ def test_loading_prints_no_table_of_weights(masked, capfd):
     )
 
 
-def test_random_weights_are_those_of_their_seed(tiny):
-    a, b, c = (Encoder.load(tiny) for _ in range(3))
-    trained = a.encode(SENTENCES)
-    for encoder, seed in ((a, 1), (b, 1), (c, 2)):
-        encoder.randomize(seed)
-    assert np.array_equal(a.encode(SENTENCES), b.encode(SENTENCES))
-    assert not np.allclose(a.encode(SENTENCES), c.encode(SENTENCES), atol=1e-3)
-    assert not np.allclose(a.encode(SENTENCES), trained, atol=1e-3)
-
-
 def test_pad_is_row_by_row(encoder):
     ids = encoder.tokenize(SENTENCES)
     padded, mask = encoder.pad(ids)

@@ -58,7 +58,7 @@ def folders(tmp_path_factory, tiny):
     for pooling in POOLINGS:
         encoder = Encoder.load(tiny, pooling, max_length=32)
         torch.nn.init.normal_(encoder.pooler.weight)  # trained: no longer the checkpoint's
-        encoder.save(folder / pooling, card="# A card")
+        encoder.save(folder / pooling)
         expected[pooling] = encoder.encode(SENTENCES)
     (folder / "sentences.json").write_text(json.dumps(SENTENCES))
     command = [sys.executable, "-W", "ignore", "-c", READER]
@@ -75,7 +75,7 @@ def test_three_readers_agree_in_a_fresh_process(folders, pooling):
         np.testing.assert_allclose(found[reader], expected[pooling], atol=1e-5, err_msg=reader)
 
 
-def test_the_folder_has_stock_modules_and_the_card(folders):
+def test_the_folder_has_stock_modules(folders):
     folder, _ = folders
     kinds = {
         pooling: [
@@ -90,7 +90,6 @@ def test_the_folder_has_stock_modules_and_the_card(folders):
         "mean": ["Transformer", "Pooling"],
         "first_last": ["Transformer", "WeightedLayerPooling", "Pooling"],
     }
-    assert (folder / "mean" / "README.md").read_text() == "# A card"
     assert not list(folder.rglob("*.bin")) and not list(folder.rglob("*.pt"))
 
 

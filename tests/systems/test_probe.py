@@ -1,5 +1,6 @@
 """The geometry of STS-B's sentences: of all of them, and of the probe's sample."""
 
+import math
 from functools import partial
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 import torch
 from texts import hashed_words
 
-from mocose_lib.evaluation.geometry import alignment, uniformity
+from mocose_lib.evaluation.geometry import alignment, mean_cosine, uniformity
 from mocose_study.systems import probe
 
 words = partial(hashed_words, dim=64)
@@ -41,3 +42,40 @@ def test_probe_repeats_itself_and_leaves_training_as_it_was(encoder):
     assert look() == look() == probe.Probe(encoder, "sample")()
     assert encoder.training and torch.equal(before, torch.get_rng_state())
     assert sum(len(ids) for ids, _ in look.batches) == 2 * look.pairs + probe.PROBE_SENTENCES
+
+
+# --- isotropy and the collapse monitor ---
+def test_isotropy_is_the_loop():
+    x = np.random.default_rng(0).normal(size=(23, 7)) + 0.5
+    u = x / np.linalg.norm(x, axis=1, keepdims=True)
+    directions = np.linalg.eigh(u.T @ u)[1].T
+    z = [sum(math.exp(s * sum(a * c)) for a in u) for c in directions for s in (1, -1)]
+    assert probe.isotropy(x) == pytest.approx(min(z) / max(z), abs=1e-10)
+    assert probe.isotropy(x) > probe.isotropy(x + 3)
+    cross = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    assert probe.isotropy(cross) == pytest.approx(1)
+    assert math.isnan(probe.isotropy(np.zeros((3, 2))))
+
+
+def test_collapse_is_named():
+    rng = np.random.default_rng(0)
+    healthy = rng.normal(size=(200, 32))
+    assert probe.collapsed(probe.describe(healthy)) is None
+    point = 1 + 1e-3 * healthy
+    assert "mean cosine" in probe.collapsed(probe.describe(point))
+    line = np.outer(rng.normal(size=200), np.ones(32)) + 1e-4 * healthy
+    assert "effective rank" in probe.collapsed(probe.describe(line))
+    assert "NaN" in probe.collapsed(probe.describe(np.full((9, 4), np.nan)))
+
+
+def test_an_anisotropic_cone_is_no_collapse():
+    x = np.random.default_rng(0).normal(size=(200, 32)) + 2  # mean cosine about 0.8
+    assert 0.7 < mean_cosine(x) < 0.9
+    assert probe.collapsed(probe.describe(x)) is None
+
+
+def test_a_collapse_is_told_with_its_first_step():
+    rows = [{"step": 1, "mean_cosine": 0.5, "effective_rank": 9.0}, {"step": 2, "loss": 1.0}]
+    assert probe.collapsed_since(rows) is None
+    late = [{"step": 3, "mean_cosine": 0.999, "effective_rank": 9.0}] * 2
+    assert probe.collapsed_since(rows + late).startswith("step 3: the mean cosine")

@@ -131,6 +131,16 @@ def test_what_is_built_is_what_the_config_says(make, method, fast, monkeypatch):
         assert max(len(ids) for batch in seen for ids in batch) <= 12
 
 
+def test_random_weights_are_those_of_their_seed(tiny):
+    a, b, c = (Encoder.load(tiny) for _ in range(3))
+    trained = a.encode(SENTENCES)
+    for encoder, seed in ((a, 1), (b, 1), (c, 2)):
+        base.randomize(encoder, seed)
+    assert np.array_equal(a.encode(SENTENCES), b.encode(SENTENCES))
+    assert not np.allclose(a.encode(SENTENCES), c.encode(SENTENCES), atol=1e-3)
+    assert not np.allclose(a.encode(SENTENCES), trained, atol=1e-3)
+
+
 def test_an_encoder_that_starts_at_random_does_so_in_every_system(make):
     """Also where sentence-transformers trains it."""
     pytest.importorskip("accelerate", reason="sentence-transformers' trainer needs it")
