@@ -6,6 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from mocose_study.config import InputError
+from mocose_study.config.profiles import PRETRAINING
 
 from .files import shipped
 from .sources import revision_on_hub, sha256
@@ -61,6 +62,8 @@ def _fetched(name: str, revision: str, weights: str) -> Path:
 
 
 def _revision(name: str) -> str | None:
+    if name.partition("-")[0] in PRETRAINING:  # the study's own, as "tiny-4M": no hub has it
+        return None
     return PINNED.get(name) or revision_on_hub(name)
 
 

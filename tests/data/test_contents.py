@@ -10,6 +10,7 @@ from transformers import AutoModel
 from mocose_study.config import Config, InputError, configure
 from mocose_study.data import contents, encoders
 from mocose_study.data.sources import revision_on_hub
+from mocose_study.sections import GRIDS
 
 
 @pytest.fixture
@@ -119,3 +120,10 @@ def test_the_revision_is_that_of_the_copy_on_this_machine(tmp_path, monkeypatch)
     (refs / "main").write_text("f00\n")
     assert revision_on_hub("farm/text", "dataset") == "f00"
     assert revision_on_hub("farm/nothing", "dataset") is None
+
+
+def test_no_run_of_the_offline_profiles_asks_a_hub(monkeypatch):
+    monkeypatch.setattr(encoders, "revision_on_hub", lambda name: pytest.fail(f"asked for {name}"))
+    for grid in GRIDS.values():
+        for config in grid.configs("tiny", [0]):
+            contents.digests(config)
