@@ -78,13 +78,14 @@ Found = dict[str, Effect] | Verdict  # effects by label, or the verdict where th
 
 
 def verdicts(
-    claims: Sequence[Claim], runs: pd.DataFrame, control: Rule | None = None
+    claims: Sequence[Claim], runs: pd.DataFrame, control: Rule | None = None, starts=None
 ) -> pd.DataFrame:
     """All claims of a section, Holm-corrected among each other: a DataFrame, one row per claim.
 
     `runs` has one row per run: label or config fields, `seed` and metrics as columns; `resampled`
     may hold the average on resampled test pairs, a list aligned between runs. `control` is judged
-    at the last step of training where the runs have it (`sts_last`).
+    at the last step of training where the runs have it (`sts_last`). `starts` names by a rival's
+    label the point that it started from: to beat a rival below its start supports nothing.
     Raises InputError for a repeated id, and for a point that names no column or fits several runs
     of a seed.
     """
@@ -97,7 +98,7 @@ def verdicts(
     answers = decide(claims, found, shown)
     rows = []
     for claim in claims:
-        figures = asdict(_with_working_rival(claim, answers[claim.id], runs))
+        figures = asdict(_with_working_rival(claim, answers[claim.id], runs, starts or {}))
         reason, about = figures.pop("reason"), asdict(claim)
         about = {key: about[key] for key in ("id", "source", "text", "rule", "metric")}
         about["rule"] = type(claim.rule).__name__
@@ -161,9 +162,12 @@ def _testable(claim: Claim, answer: Verdict, control: Verdict | None) -> Verdict
     return replace(answer, verdict=UNTESTABLE, reason=reason)
 
 
-def _with_working_rival(claim: Claim, answer: Verdict, runs: pd.DataFrame) -> Verdict:
+def _with_working_rival(claim: Claim, answer: Verdict, runs: pd.DataFrame, starts) -> Verdict:
     """The answer, with its reason, if the rival scores below the point that it started from."""
+    rival = getattr(claim.rule, "b", {}).get("label")
     start = getattr(claim.rule, "start", None)
+    if rival in starts and not start:
+        start = {"label": starts[rival]}
     if answer.verdict == "no runs" or not start:
         return answer
     found = effects([(claim.rule.b, start)], runs, claim.metric)

@@ -36,7 +36,7 @@ def judged(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame | str:
     profile = runs["profile"].iloc[0]
     if len(choose(SEEDS, profile, "profile")) < SEEDS_NEEDED:
         return f"Profile {profile} judges no claims: it has fewer than {SEEDS_NEEDED} seeds."
-    return verdicts(grid.claims, runs, grid.control)
+    return verdicts(grid.claims, runs, grid.control, grid.starts)
 
 
 def answer(grids: list[Grid], profile: str, seeds=None) -> Markdown:

@@ -33,9 +33,8 @@ MARKED = re.compile(r"<!-- claim (\S+) (\S+) -->.*?<!-- /claim -->", re.S)
 def section(grid: Grid, profile: str) -> pd.DataFrame:
     """The verdicts on one section's claims; a profile of too few seeds judges none."""
     enough = len(choose(SEEDS, profile, "profile")) >= SEEDS_NEEDED
-    return verdicts(
-        grid.claims, table_of(grid, profile) if enough else pd.DataFrame(), grid.control
-    )
+    runs = table_of(grid, profile) if enough else pd.DataFrame()
+    return verdicts(grid.claims, runs, grid.control, grid.starts)
 
 
 def judged(profile: str) -> pd.DataFrame:

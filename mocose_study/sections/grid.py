@@ -63,6 +63,7 @@ class Grid:
     paper_by: tuple[str, ...] = ()  # its columns that name a point
     claims: tuple[Claim, ...] = ()
     control: Better | None = None  # a harm that must show here before any claim is judged
+    starts: dict[str, str] = field(default_factory=dict)  # of rivals: the points they start from
     notebook: str = ""
     common: dict[str, Any] = field(default_factory=dict)  # fields of all points
     seeds: int = 0  # where a paper has more than the profile's own

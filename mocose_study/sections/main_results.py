@@ -32,6 +32,10 @@ def post(label: str, method: str, paper: str | None = None, tier: int = 2, **opt
     return system(label, method, paper, tier, pooling="first_last", **options)
 
 
+STARTS = {  # the pooling of each system, before its training or map
+    "SimCSE": "untrained [CLS]", "CT": "untrained mean", "DeCLUTR": "untrained mean",
+    "IS-BERT": "untrained mean", "flow": FIRST_LAST, "whitening": FIRST_LAST,
+}  # fmt: skip
 TF_IDF = system("TF-IDF", "word_counts", idf=True)
 HALF = {"kept_dimensions": 0.5}
 WIKIPEDIA = {"statistics": "corpus"}
@@ -61,7 +65,8 @@ GRIDS = {
             Point("MoCo", {}, preset="moco", tier=2),
             *START[4:], CONTROL,
         ),
-        paper="mocose_table1", paper_by=("system", "encoder"), notebook="20_main_results", control=harmed("MoCoSE"),
+        paper="mocose_table1", paper_by=("system", "encoder"), notebook="20_main_results",
+        control=harmed("MoCoSE"), starts=STARTS,
         claims=(
             stated("mocose-base-sts12", beats("MoCoSE", "SimCSE"), "STS12 test all"),
             stated("mocose-base-sts15", beats("MoCoSE", "SimCSE"), "STS15 test all"),

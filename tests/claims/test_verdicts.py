@@ -256,6 +256,8 @@ def test_a_rival_that_does_not_work_supports_nothing():
     assert answer.verdict == "not testable here"
     assert answer.reason.startswith("rival does not work: b lies 2 below start; a minus b: 1")
     assert judged(Better(A, B, start=at("low")), runs).verdict == "supported"
+    from_section = verdicts([claim(Better(A, B))], runs, starts={"b": "start"}).iloc[0]
+    assert from_section.verdict == answer.verdict and from_section.reason == answer.reason
     lost = judged(Better(B, A, start=at("start")), runs)
     assert lost.verdict == "not supported" and "a lies 1 below start" in lost.reason
     assert judged(Better(A, B, start=at("gone")), runs).verdict == "no runs"
