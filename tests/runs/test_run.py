@@ -83,16 +83,16 @@ def test_resamples_of_the_test_pairs_stand_in_the_file_where_they_are_asked_for(
 
 def test_whitening_behind_training_is_learnt_from_the_corpus(small):
     """Against eigenvectors of the covariance of its first sentences, from the same training."""
-    config = small(method="simcse", whitened_on=50)
+    config = small(method="simcse", whitened_on=1000, corpus_size=1000)
     encode = METHODS["simcse"](config).encode
-    known = encode(load_corpus(config.corpus, config.corpus_size)[:50]["sentence"])
+    known = encode(load_corpus(config.corpus, config.corpus_size)["sentence"])
     variance, directions = np.linalg.eigh(np.cov(known.T, dtype=np.float64))
     kept = variance > 1e-10 * variance.max()
     kernel = directions[:, kept] / np.sqrt(variance[kept])
     expected = average(lambda texts: (encode(texts) - known.mean(0)) @ kernel, config)
     found = read_run(make(config, "quick", "cpu"))["metrics"]["sts_avg"]
-    assert found == pytest.approx(expected, abs=0.05)  # rounding, amplified
-    assert found != pytest.approx(average(encode, config), abs=0.1)
+    assert found == pytest.approx(expected, abs=0.2)  # near ties fall either way
+    assert found != pytest.approx(average(encode, config), abs=0.4)
 
 
 @pytest.mark.parametrize("place", ["train", "evaluate", "write"])
