@@ -70,10 +70,12 @@ def _revision(name: str) -> str | None:
 def digest(name: str) -> str:
     """A text that changes with any weight, setting or word of an encoder.
 
-    Of an encoder of the hub it is the revision, and the name itself where that is not known.
+    Of an encoder of the hub it is the revision, and the name itself where that is not known. The
+    study's encoders after a part of their pre-training are not in git, but their digests are, so
+    that their runs are found.
     """
-    folder = locate(name)
-    if folder is None:
-        return _revision(name) or name
-    files = (f for f in sorted(folder.rglob("*")) if f.suffix in CONTENT and f.name != RECORD)
-    return "".join(f"{f.relative_to(folder)} {sha256(f)} " for f in files)
+    if folder := locate(name):
+        files = (f for f in sorted(folder.rglob("*")) if f.suffix in CONTENT and f.name != RECORD)
+        return "".join(f"{f.relative_to(folder)} {sha256(f)} " for f in files)
+    recorded = shipped(f"encoders/{name}.digest")
+    return recorded.read_text() if recorded.exists() else _revision(name) or name

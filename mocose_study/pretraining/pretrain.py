@@ -27,7 +27,7 @@ from mocose_study.config import InputError
 from mocose_study.config.profiles import PretrainConfig
 from mocose_study.data.atomic import write_atomically
 from mocose_study.data.corpora import load_corpus, tokenized
-from mocose_study.data.files import cache_folder, study_folder
+from mocose_study.data.files import study_folder
 from mocose_study.fast.processor import default_device, processor
 
 from .masking import MASK, PAD, Batches, train_tokenizer
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 PARTS = ("model", "optimizer", "schedule")
 SAVE_SECONDS = 30.0  # between two checkpoints, at least
 NOTE_EVERY = 250  # steps between two points of the loss curve
-MILESTONES = (1_000_000, 3_000_000, 10_000_000, 30_000_000, 100_000_000)  # tokens
+MILESTONES = (4, 8, 16, 50, 100)  # millions of tokens
 
 
 def losses(model: BertForPreTraining, batch: dict[str, torch.Tensor], objectives) -> dict:
@@ -156,15 +156,15 @@ def pretrain(
     tokenizer: BertTokenizerFast,
     folder: Path,
     device: str = "cpu",
-    milestones: Sequence[int] = MILESTONES,
+    milestones: Sequence[float] = MILESTONES,
 ) -> Path:
     """Trains from scratch (or on from `folder`/state.pt) and saves the encoder in `folder`.
 
     `documents` has one sentence a row: `input_ids` (without special tokens) and `document`.
     Leaves an fp16 safetensors checkpoint that plain `transformers` loads, with the tokenizer,
     and `pretraining.json`: the configuration, the loss curve, tokens seen, seconds of all parts,
-    tokens a second, hardware. Copies of the encoder after `milestones` tokens go to
-    data/cache/pretraining/<name>/<tokens>.
+    tokens a second, hardware. `milestones` are millions of tokens; after the first four million a
+    copy of the encoder goes to `folder`-4M.
     """
     t, checkpoint = Pretraining(config, device), folder / "state.pt"
     t.resume(checkpoint)
@@ -175,9 +175,8 @@ def pretrain(
         before = t.record["tokens"]
         t.step(batches.batch(i))
         t.record["seconds"] = round(time.monotonic() - started, 1)
-        for tokens in (m for m in milestones if before < m <= t.record["tokens"]):
-            named = cache_folder() / "pretraining" / config.name / str(tokens)
-            save_encoder(t.model, tokenizer, named)
+        for millions in (m for m in milestones if before < m * 1e6 <= t.record["tokens"]):
+            save_encoder(t.model, tokenizer, folder.with_name(f"{folder.name}-{millions}M"))
         if t.record["step"] % NOTE_EVERY == 0 or t.record["step"] == total:
             t.note()
         if time.monotonic() - saved > SAVE_SECONDS or t.record["step"] == total:

@@ -15,7 +15,7 @@ OTHER_TEXT = {
 }
 POOLINGS = {label.removeprefix("untrained "): fields for label, fields in UNTRAINED.items()}
 ENCODERS = ("tiny", "mini", "tiny-cls")
-# `mocose pretrain --profile tiny` leaves these in the cache while it trains
+# `mocose pretrain --profile tiny` leaves these beside the encoder while it trains
 MILESTONES = ("tiny-4M", "tiny-8M", "tiny-16M", "tiny")
 TRAINED = {"SimCSE": {"method": "simcse"}, "MoCoSE": {}}
 

@@ -127,3 +127,14 @@ def test_no_run_of_the_offline_profiles_asks_a_hub(monkeypatch):
     for grid in GRIDS.values():
         for config in grid.configs("tiny", [0]):
             contents.digests(config)
+
+
+def test_runs_of_an_encoder_that_is_not_here_are_found_by_its_recorded_digest(tiny, study):
+    """Those after a part of the pre-training lie in no checkout."""
+    folder = study / "data" / "encoders" / "tiny-1M"
+    shutil.copytree(tiny, folder)
+    found = encoders.digest("tiny-1M")
+    shutil.rmtree(folder)
+    assert encoders.digest("tiny-1M") == "tiny-1M"
+    folder.with_suffix(".digest").write_text(found)
+    assert encoders.digest("tiny-1M") == found

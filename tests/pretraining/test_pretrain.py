@@ -161,12 +161,11 @@ def test_an_interrupted_training_goes_on_at_its_step_to_the_same_weights(
 
 
 def test_milestones_are_encoders_at_their_numbers_of_tokens(documents, words, study):
-    p.pretrain(SMALL, documents, words, study / "one", milestones=(300, 1_500, 10**9))
-    folder = study / "data" / "cache" / "pretraining" / "small"
-    assert sorted(path.name for path in folder.iterdir()) == ["1500", "300"]
+    p.pretrain(SMALL, documents, words, study / "one", milestones=(0.0003, 0.0015, 10**3))
+    assert sorted(path.name for path in study.glob("one-*")) == ["one-0.0003M", "one-0.0015M"]
     first, second, last = (
         AutoModel.from_pretrained(path).state_dict()["embeddings.word_embeddings.weight"]
-        for path in (folder / "300", folder / "1500", study / "one")
+        for path in (study / "one-0.0003M", study / "one-0.0015M", study / "one")
     )
     assert not torch.equal(first, second) and not torch.equal(second, last)
 
