@@ -192,8 +192,3 @@ def level(a: str, b: str, margin: float = RELEVANT) -> Equivalent:
 def best(label: str, rivals) -> Best:
     """The point labelled `label` beats every one of `rivals`."""
     return Best(at(label), [at(rival) for rival in rivals if rival != label], RELEVANT)
-
-
-def unbeaten(best: str, rivals) -> Best:
-    """The point labelled `best` beats each of `rivals`, which are not all alike."""
-    return Best(at(best), [at(label) for label in rivals if label != best], margin=RELEVANT)

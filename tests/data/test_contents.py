@@ -129,10 +129,12 @@ def test_no_run_of_the_offline_profiles_asks_a_hub(monkeypatch):
             contents.digests(config)
 
 
-def test_runs_of_an_encoder_that_is_not_here_are_found_by_its_recorded_digest(tiny, study):
+def test_runs_of_an_encoder_that_is_not_here_are_found_by_its_recorded_digest(
+    tiny, tmp_path, monkeypatch
+):
     """Those after a part of the pre-training lie in no checkout."""
-    folder = study / "data" / "encoders" / "tiny-1M"
-    shutil.copytree(tiny, folder)
+    monkeypatch.setattr(encoders, "shipped", lambda name: tmp_path / name)
+    folder = shutil.copytree(tiny, tmp_path / "encoders" / "tiny-1M")
     found = encoders.digest("tiny-1M")
     shutil.rmtree(folder)
     assert encoders.digest("tiny-1M") == "tiny-1M"
