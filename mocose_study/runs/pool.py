@@ -10,6 +10,7 @@ from concurrent.futures import as_completed
 
 import torch
 from pebble import ProcessExpired, ProcessPool
+from transformers.utils.logging import disable_progress_bar
 
 from mocose_study.config import InputError
 from mocose_study.fast.processor import default_device
@@ -51,6 +52,7 @@ def _outcome(job, result: Callable) -> tuple[object, object, Exception | None]:
 def start_worker() -> None:
     """One thread computes; the main process alone answers Ctrl-C, and ends the worker."""
     torch.set_num_threads(1)
+    disable_progress_bar()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent(lambda: os._exit(1))
 

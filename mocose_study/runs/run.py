@@ -26,26 +26,10 @@ from .pool import outcomes, worker_count
 
 log = logging.getLogger(__name__)
 SHARED = (  # fields that decide what runs train on
-    "method",
-    "encoder",
-    "encoder_layers",
-    "corpus",
-    "corpus_size",
-    "max_length",
-    "batch_size",
-    "benchmark",
-    "dev",
-    "text_augmentation",
-    "augmentation_models",
-    "augmentation_rate",
-    "augmented_views",
-    "positives",
-    "statistics",
-    "vectors",
-    "sif",
-    "triplets",
-    "span_anchors",
-)
+    "method encoder encoder_layers corpus corpus_size max_length batch_size benchmark dev "
+    "text_augmentation augmentation_models augmentation_rate augmented_views positives "
+    "statistics vectors sif triplets span_anchors"
+).split()
 
 
 def run(config: Config, profile: str, device: str | None = None, bar: bool = False) -> Path:

@@ -102,10 +102,10 @@ GRIDS = {
             stated("simcse-map-supervised", beats("SimCSE", "SimCSE supervised"), ALIGNMENT),
         ),
     ),
-    "doubt": Grid(
+    "two_errors": Grid(
         question="How sure is a difference, over seeds and over the test sets' pairs?",
         points=tuple(replace(p, tier=2) for p in (TF_IDF, START[0], START[3], START[4])),
-        common={"resamples": 1000}, notebook="20_main_results",
+        common={"resamples": 200}, notebook="20_main_results",
     ),
     "main_geometry": Grid(
         question="Which systems gain uniformity, and at what price in alignment?",
