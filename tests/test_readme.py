@@ -6,9 +6,9 @@ from pathlib import Path
 from mocose_study.cli import COMMANDS
 from mocose_study.config import FIELDS
 from mocose_study.config.profiles import PRESETS, PROFILES
-from mocose_study.sections import GRIDS
 from mocose_study.results.ledger import with_sentences
 from mocose_study.results.show import scores_markdown
+from mocose_study.sections import GRIDS
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 PARTS = ("model", "optimizer", "schedule")
 SAVE_SECONDS = 30.0  # between two checkpoints, at least
 NOTE_EVERY = 250  # steps between two points of the loss curve
-MILESTONES = (4, 8, 16, 50, 100)  # millions of tokens
+MILESTONES = (4, 16, 50, 150)  # millions of tokens
 
 
 def losses(model: BertForPreTraining, batch: dict[str, torch.Tensor], objectives) -> dict:

@@ -22,10 +22,10 @@ from .style import (
     color_of,
     dots,
     legend_right,
-    looks,
     mark_legend,
     rows_figure,
     style,
+    styles,
 )
 
 POINTS = "Spearman × 100 (mean of the test tasks)"
@@ -109,15 +109,15 @@ def curves(
     """
     style()
     figure, ax = plt.subplots(figsize=(WIDTH, 3.8))
-    for label, look in looks(history["label"].drop_duplicates().tolist()).items():
-        mark = look.pop("marker")
+    for label, line in styles(history["label"].drop_duplicates().tolist()).items():
+        mark = line.pop("marker")
         runs = history[history["label"] == label].assign(x=lambda t: t[x], y=lambda t: t[y])
         for _, run in runs.groupby("seed"):
-            ax.plot(run["x"], run["y"], lw=0.7, alpha=0.35, **look)
+            ax.plot(run["x"], run["y"], lw=0.7, alpha=0.35, **line)
         mean = runs.groupby("step")[["x", "y"]].mean()
-        ax.plot(mean["x"], mean["y"], lw=2, label=label, **look)
-        for step, fill in ((0, "white"), (-1, look["color"])):
-            ax.plot(*mean.iloc[step], mark, ms=6, mfc=fill, color=look["color"])
+        ax.plot(mean["x"], mean["y"], lw=2, label=label, **line)
+        for step, fill in ((0, "white"), (-1, line["color"])):
+            ax.plot(*mean.iloc[step], mark, ms=6, mfc=fill, color=line["color"])
     ax.set(xlabel=xlabel, ylabel=ylabel)
     legend_right(ax)
     return figure
@@ -149,8 +149,8 @@ def many_lines(x: dict[str, list], y: dict[str, list], xlabel: str, ylabel: str)
     """Curves by name, each over an x of its own."""
     style()
     figure, ax = plt.subplots(figsize=(WIDTH, 3.2))
-    for name, look in looks(list(y)).items():
-        ax.plot(x[name], y[name], lw=2, label=name, **{**look, "marker": ""})
+    for name, line in styles(list(y)).items():
+        ax.plot(x[name], y[name], lw=2, label=name, **{**line, "marker": ""})
     ax.set(xlabel=xlabel, ylabel=ylabel)
     figure.legend(loc="outside upper left", ncols=3, frameon=False)
     return figure
@@ -160,10 +160,10 @@ def align_uniform(runs: pd.DataFrame, labels: list[str], split: str) -> Figure:
     """Every run at its (uniformity, alignment); lower left is better."""
     style()
     figure, ax = plt.subplots(figsize=(WIDTH, max(4.2, 0.26 * len(labels))))
-    for label, look in looks([name for name in labels if (runs["label"] == name).any()]).items():
+    for label, line in styles([name for name in labels if (runs["label"] == name).any()]).items():
         of_label = runs[runs["label"] == label]
         place = of_label[f"uniformity {split}"], of_label[f"alignment {split}"]
-        ax.plot(*place, ms=7, alpha=0.8, label=label, **{**look, "ls": "none"})
+        ax.plot(*place, ms=7, alpha=0.8, label=label, **{**line, "ls": "none"})
     ax.set(xlabel="uniformity (lower is better)", ylabel="alignment (lower is better)")
     legend_right(ax)
     return figure
@@ -173,10 +173,10 @@ def spectra(values: dict[str, np.ndarray]) -> Figure:
     """Singular values over the largest, by label; every seed of a label a line."""
     style()
     figure, ax = plt.subplots(figsize=(WIDTH, 3.6))
-    for label, look in looks(list(values)).items():
+    for label, line in styles(list(values)).items():
         runs = np.transpose(values[label])
         names = [label] + [None] * (runs.shape[1] - 1)
-        ax.plot(np.arange(1, len(runs) + 1), runs, label=names, **{**look, "marker": ""})
+        ax.plot(np.arange(1, len(runs) + 1), runs, label=names, **{**line, "marker": ""})
     ax.set(xlabel="index of the singular value", ylabel="singular value / largest", yscale="log")
     ax.set_ylim(1e-3, 1.2)
     legend_right(ax)
@@ -222,7 +222,7 @@ def effects(
         below = seeds["point"].map(row_of) + 0.3
         ax.plot(seeds["difference"], below, "o", ms=3.5, color=OURS, alpha=0.45, mew=0)
     others = {"the paper's effect": ("paper", "D", 5), "threshold": ("threshold", "|", 12)}
-    marks = {word: look for word, look in VERDICTS.items() if word in set(table.get("verdict", ()))}
+    marks = {word: line for word, line in VERDICTS.items() if word in set(table.get("verdict", ()))}
     for name, (column, mark, size) in others.items():
         if column in table:
             ax.plot(table[column], rows, mark, ms=size, mfc="none", color="black", clip_on=False)

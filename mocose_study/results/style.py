@@ -56,7 +56,7 @@ def color_of(label: str) -> str:
     return SYSTEMS.get(system_of(label), OURS)
 
 
-def looks(labels: Sequence[str]) -> dict[str, dict]:
+def styles(labels: Sequence[str]) -> dict[str, dict]:
     """Colour, dash and mark of every label: a system's own colour, else its place in an order."""
     found = {}
     order = sns.color_palette("viridis", len(labels))

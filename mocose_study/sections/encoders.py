@@ -16,7 +16,7 @@ OTHER_TEXT = {
 POOLINGS = {label.removeprefix("untrained "): fields for label, fields in UNTRAINED.items()}
 ENCODERS = ("tiny", "mini", "tiny-cls")
 # `mocose pretrain --profile tiny` leaves these beside the encoder while it trains
-MILESTONES = ("tiny-4M", "tiny-8M", "tiny-16M", "tiny")
+MILESTONES = ("tiny-4M", "tiny-16M", "tiny")
 TRAINED = {"SimCSE": {"method": "simcse"}, "MoCoSE": {}}
 
 

@@ -36,7 +36,10 @@ def test_fgsm_equals_loops_and_a_value_by_hand():
 def test_fgsm_goes_uphill():
     """The perturbed input has a larger loss than the input, and than its opposite."""
     x = words().requires_grad_()
-    loss = lambda z: (z.sin() ** 2).sum()
+
+    def loss(z):
+        return (z.sin() ** 2).sum()
+
     gradient = torch.autograd.grad(loss(x), x)[0]
     assert loss(moved(x, gradient, 1e-3)) > loss(x) > loss(moved(x, gradient, -1e-3))
 

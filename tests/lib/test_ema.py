@@ -13,8 +13,8 @@ from mocose_study.config.profiles import AS_DESCRIBED, AS_PUBLISHED
 
 def pair(seed=0):
     torch.manual_seed(seed)
-    make = lambda: nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4))
-    return make(), make()
+    first, second = (nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4)) for _ in range(2))
+    return first, second
 
 
 def test_update_by_hand():

@@ -10,7 +10,7 @@ import pytest
 
 from mocose_study.claims.rules import Better, Equivalent
 from mocose_study.results import plots, plots_systems, widgets
-from mocose_study.results.style import SYSTEMS, VERDICTS, color_of, looks
+from mocose_study.results.style import SYSTEMS, VERDICTS, color_of, styles
 
 SCORES = {"0.5": [60.0, 61.0, 62.0], "0.85": [63.0, 64.0, 65.0], "0.7": [50.0, 50.0, 50.0]}
 RUNS = pd.DataFrame(
@@ -84,11 +84,11 @@ def test_scores_show_every_seed_and_the_mean():
 def test_a_system_has_one_colour_and_the_longest_name_decides():
     assert color_of("MoCoSE as described") == color_of("MoCoSE") != color_of("MoCo")
     assert color_of("SimCSE supervised") == SYSTEMS["SimCSE supervised"] != color_of("SimCSE 256")
-    assert looks(["a", "MoCoSE"])["MoCoSE"]["color"] == looks(["MoCoSE"])["MoCoSE"]["color"]
+    assert styles(["a", "MoCoSE"])["MoCoSE"]["color"] == styles(["MoCoSE"])["MoCoSE"]["color"]
 
 
 def test_settings_differ_by_more_than_colour():
-    found = [(look["ls"], look["marker"]) for look in looks(list("abcdefgh")).values()]
+    found = [(style["ls"], style["marker"]) for style in styles(list("abcdefgh")).values()]
     assert len(set(found)) == 8 and len({mark for mark, _ in VERDICTS.values()}) == len(VERDICTS)
 
 

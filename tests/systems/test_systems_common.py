@@ -110,8 +110,12 @@ def test_what_is_built_is_what_the_config_says(make, method, fast, monkeypatch):
     monkeypatch.setattr(Encoder, "pad", pad)
     monkeypatch.setattr(trainer.Trainer, "__init__", init)
     built, real_load = [], base.load_encoder
+
+    def load(*arguments):
+        built.append(real_load(*arguments))
+        return built[-1]
+
     for module in (base, systems.mocose, systems.untrained, systems.whitening):
-        load = lambda *a: built.append(real_load(*a)) or built[-1]
         monkeypatch.setattr(module, "load_encoder", load)
     METHODS[method](config, bar=False)
     (encoder,) = built
