@@ -1,6 +1,9 @@
 """Pre-training: what is masked, what is resumed, and that plain transformers loads the result."""
 
 import json
+import multiprocessing
+import random
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -201,3 +204,25 @@ def test_make_encoder_leaves_what_plain_transformers_loads(text, study):
     assert Encoder.load(str(folder)).encode([sentence]).shape == (1, 16)
     with pytest.raises(InputError, match="there is an encoder in"):
         p.make_encoder(config, folder)
+
+
+def test_ten_kills_change_no_weight(documents, words, study, monkeypatch):
+    """SIGKILL at random moments, between two of them at least one more start."""
+    monkeypatch.setattr(p, "SAVE_SECONDS", -1.0)
+    config = replace(SMALL, steps=60)
+    begun = time.monotonic()
+    p.pretrain(config, documents, words, study / "whole")
+    span, rng = time.monotonic() - begun, random.Random(0)
+    fork = multiprocessing.get_context("fork")
+    steps = [0]
+    for attempt in range(11):
+        job = fork.Process(target=p.pretrain, args=(config, documents, words, study / "killed"))
+        job.start()
+        job.join(rng.random() * span / 3 if attempt < 10 else None)
+        job.kill()
+        job.join()
+        if (study / "killed" / "state.pt").exists():
+            steps.append(load_state(study / "killed" / "state.pt")["record"]["step"])
+    assert job.exitcode == 0 and steps == sorted(steps) and len(set(steps)) > 3
+    weights = [(study / n / "model.safetensors").read_bytes() for n in ("whole", "killed")]
+    assert weights[0] == weights[1]

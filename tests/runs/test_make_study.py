@@ -3,10 +3,13 @@
 The Makefile is the repository's; Snakemake runs a workflow of one job that sleeps.
 """
 
+import json
 import os
+import random
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -94,6 +97,40 @@ def test_a_killed_study_leaves_nothing_and_goes_on_beside_no_other(folder):
     (folder / "go").touch()
     assert first.wait(900) == 0 and second.wait(900) == 0
     assert (folder / "done").read_text().strip() == str(folder / "meine Daten ü")
+
+
+@pytest.mark.slow
+def test_ten_kills_of_the_real_study_change_no_number(tmp_path):
+    """Runs and notebooks of the profile smoke, one process or all of them killed at random."""
+    rng, numbers, span = random.Random(0), {}, None
+    for name, kills in (("whole", 0), ("killed", 10)):
+        folder = tmp_path / name
+        subprocess.run(["git", "clone", "-q", ROOT, folder], check=True)
+        (folder / ".venv").symlink_to(ROOT / ".venv")
+        begun = time.monotonic()
+        for attempt in range(kills + 1):
+            job = start(folder, PROFILE="smoke", MOCOSE_STUDY=folder, PYTHONPATH=folder)
+            if attempt < kills:
+                time.sleep(rng.random() * span / 3)
+                found = at_work(folder)
+                for process in found if rng.random() < 0.5 else rng.sample(found, bool(found)):
+                    with suppress(psutil.Error):
+                        process.kill()
+                if attempt % 2:  # else what was not killed goes on, and the next one waits for it
+                    job.kill()
+            told, _ = job.communicate(timeout=900) if attempt == kills else ("", None)
+        assert job.returncode == 0, told
+        span = time.monotonic() - begun
+        runs = {path.name: json.loads(path.read_text()) for path in runs_in(folder)}
+        numbers[name] = {run: content["metrics"] for run, content in runs.items()}
+        executed = sorted(path.name for path in folder.glob("data/executed/smoke/*.ipynb"))
+        assert executed == sorted(path.name for path in folder.glob("notebooks/*.ipynb"))
+        wait_for(lambda folder=folder: not at_work(folder), 60)
+    assert numbers["whole"] and numbers["killed"] == numbers["whole"]
+
+
+def runs_in(folder):
+    return sorted(folder.glob("data/runs/smoke/*.json"))
 
 
 def test_ctrl_c_ends_in_one_line(folder):
