@@ -107,7 +107,8 @@ def ledger(parts: list[Part], pages: list[str]) -> str:
     head = f"## The ledger\n\n{every} with rule, effect and interval."
     if not tables:
         return f"{head} No claim is judged at this profile yet."
-    rows = pd.crosstab(*(pd.concat(tables)[name] for name in ("source", "verdict")))
+    every_claim = pd.concat(tables, ignore_index=True)
+    rows = pd.crosstab(every_claim["source"], every_claim["verdict"])
     rows = rows.reindex(columns=[word for word in WORDS if word in rows])
     rows = rows.astype(object).where(rows > 0, "").rename(columns=colored).reset_index()
     return f"{head}\n\n{markdown(rows.rename(columns={'source': 'claims of'}))}"

@@ -62,7 +62,7 @@ def site(tmp_path_factory) -> Path:
     write(executed, "99_claims", new_markdown_cell("# Harm done"), *cells, code("1", *harm))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MOCOSE_STUDY", str(study))
-        patch.setattr(article, "GRIDS", {"start": GRID})
+        patch.setattr(article, "GRIDS", {"start": GRID, "again": GRID})
         write_all("tiny", 5)
         return make_report("tiny").parent
 
@@ -119,7 +119,7 @@ def test_code_is_folded_and_controls_are_replaced_by_their_text(start):
 
 def test_the_front_page_is_computed_from_the_runs(site):
     text = page(site, "index").select_one("article").get_text(" ", strip=True)
-    assert "rests on 15 runs with 5 seeds" in text and "judges 2 claims" in text
+    assert "rests on 15 runs with 5 seeds" in text and "judges 4 claims" in text
     assert "3 settings between 50.0 and 63.8" in text
     assert re.search(r"How fast\? .*1 supported ?, 1 not supported", text)
     assert "MoCoSE Table 3" in text  # the ledger's row
