@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from mocose_study.claims.verdicts import WORDS
+from mocose_study.claims.verdicts import DECIDED, WORDS
 from mocose_study.config.profiles import configure
 from mocose_study.sections import GRIDS
 from mocose_study.sections.grid import Grid
 
-from .conclude import judged
+from .conclude import headline, judged
 from .show import beside_paper, labels_of
 from .tables import markdown, table_of
 
@@ -89,10 +89,17 @@ def sections(parts: list[Part], pages: list[str]) -> str:
             span = f"{len(means)} settings between {means.min():.1f} and {means.max():.1f}"
             verdict = one.found if isinstance(one.found, str) else tally(one.found)
             lines.append(f"- {link(one.grid.notebook, pages, one.grid.question)} {span}. {verdict}")
+            lines[-1] += first_decided(one.found)
     waiting = len(parts) - len(lines)
     if waiting:
         lines.append(f"- {waiting} of {len(parts)} sections have no runs at this profile yet.")
     return "### Section by section\n\n" + "\n".join(lines)
+
+
+def first_decided(found: pd.DataFrame | str) -> str:
+    """The first of a section's claims that its runs decide, in words."""
+    decided = [] if isinstance(found, str) else found[found["verdict"].isin(DECIDED)]
+    return f" {headline(decided)}" if len(decided) else ""
 
 
 def tally(found: pd.DataFrame) -> str:
