@@ -36,11 +36,8 @@ def encoder_products(
     settings, batch: int, length: int, passes: int, first_token: bool
 ) -> list[Product]:
     """Those of a BERT's layers; with `first_token` the last layer serves [CLS] alone."""
-    width, inner, heads = (
-        settings.hidden_size,
-        settings.intermediate_size,
-        settings.num_attention_heads,
-    )
+    width, heads = settings.hidden_size, settings.num_attention_heads
+    inner = settings.intermediate_size
     found = []
     for layer in range(settings.num_hidden_layers):
         last = first_token and layer == settings.num_hidden_layers - 1

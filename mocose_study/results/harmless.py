@@ -29,7 +29,7 @@ def sanitise(app: Sphinx, tree: nodes.document, name: str) -> None:
             url_schemes=SCHEMES,
             filter_style_properties=STYLES,
         )
-        html = re.sub(r'href="(\w+)\.ipynb"', r'href="\1.html"', html)
+        html = re.sub(r'href="(\w+)\.ipynb(#?)([\w:-]*)"', page, html)
         fit = "html" in node.get("format", "")
         node.replace_self(nodes.raw("", html, format="html") if fit else nodes.Text(""))
     for node in list(tree.findall(nodes.reference)):
@@ -38,6 +38,11 @@ def sanitise(app: Sphinx, tree: nodes.document, name: str) -> None:
     for node in list(tree.findall(nodes.image)):
         if urlsplit(node["uri"]).scheme.lower() not in ("", "data"):
             node.replace_self(nodes.Text(node.get("alt", "")))
+
+
+def page(link: re.Match) -> str:
+    """A link to a heading of a notebook, as Jupyter names it, made one to the site's page."""
+    return f'href="{link[1]}.html{link[2]}{nodes.make_id(link[3])}"'
 
 
 def visit_math(writer, node) -> None:

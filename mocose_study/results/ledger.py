@@ -116,7 +116,7 @@ def _line(row: dict) -> str:
         f"{row['verdict']}{survives}</td>",
         *(f"<td>{cell}</td>" for cell in (_number(row["effect"]), interval, row["n"] or "")),
         f"<td>{_number(row['reported'])}</td>",
-        f'<td><a href="{row["notebook"]}.ipynb#Verdict">{row["notebook"]}</a></td>',
+        f'<td><a href="{row["notebook"]}.ipynb#Verdict:-{row["section"]}">{row["notebook"]}</a></td>',
     ]
     return f"<tr>{''.join(cells)}</tr>"
 

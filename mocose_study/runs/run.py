@@ -29,7 +29,7 @@ SHARED = (  # fields that decide what runs train on
     "method encoder encoder_layers corpus corpus_size max_length batch_size benchmark dev "
     "text_augmentation augmentation_models augmentation_rate augmented_views positives "
     "statistics vectors sif triplets span_anchors"
-).split()
+)
 
 
 def run(config: Config, profile: str, device: str | None = None, bar: bool = False) -> Path:
@@ -78,7 +78,7 @@ def prepare(configs: Iterable[Config], bar: bool = False) -> None:
     for config in configs:
         choose(METHODS, config.method, "method")
         check_precision(config, device)
-    sharing = list({attrgetter(*SHARED)(c): c for c in configs}.values())
+    sharing = list({attrgetter(*SHARED.split())(c): c for c in configs}.values())
     rewritten = [c for c in sharing if c.text_augmentation != "none"]
     for config in rewritten:
         text_augment.check(config, load_corpus(config.corpus, config.corpus_size))

@@ -83,7 +83,7 @@ def test_the_summary_fits_one_screen_and_counts_every_claim():
 def test_each_claim_is_one_line_with_word_effect_paper_and_link(runs):
     text = ledger.listed(ledger.judged("tiny")).data
     line = next(part for part in text.split("<tr>") if WORSE in part)
-    for part in ("supported *", "<td>0.98</td>", "<td>54.44</td>", 'href="n.ipynb#Verdict"'):
+    for part in ("supported *", "<td>0.98</td>", "<td>54.44</td>", 'href="n.ipynb#Verdict:-x"'):
         assert part in line
     assert "c has runs &amp; more" in text and text.count("<tr>") == 1 + 3 + 3
 

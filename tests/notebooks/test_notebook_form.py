@@ -1,10 +1,13 @@
 """Every notebook has one form: parameters, question and answer first; a conclusion last."""
 
 import ast
+import re
 
 import nbformat
 import pytest
 from smoke import NOTEBOOKS
+
+from mocose_study.sections import GRIDS
 
 LEDGERS = ("01_method", "90_speed", "99_claims")  # their answers and conclusions are their own
 
@@ -47,3 +50,11 @@ def test_cells_are_short_and_none_ended_in_an_error(notebook):
         body = cell.source.partition("def ")[2]
         assert "class " not in cell.source and body.count("\n") <= 12
         assert not any(output.output_type == "error" for output in cell.outputs)
+
+
+def test_the_ledgers_links_lead_to_a_heading(notebook):
+    """`results/ledger.py` links every claim to the heading of its section's verdict."""
+    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    for name, grid in GRIDS.items():
+        if grid.claims and grid.notebook == notebook.stem:
+            assert re.search(rf"^###? Verdict: {name}$", text, re.M), name

@@ -52,10 +52,12 @@ def site(tmp_path_factory) -> Path:
         new_markdown_cell("## An equation\n\n$$\\mathcal L = \\frac{1}{1-\\eta}$$"),
         code("wide_table", {"text/html": wide._repr_html_(), "text/plain": "wide"}),
         code("linked", {"text/html": '<a href="04_ema.ipynb">the notebook</a>'}),
+        code("to", {"text/html": '<a href="04_ema.ipynb#Verdict:-predictor_dim">its verdict</a>'}),
         code("slider", {WIDGET: {"model_id": "0"}, "text/plain": "IntSlider(value=1)"}),
         code("script", {"application/javascript": "alert('bad')", "text/plain": "<JS>"}),
     )
-    write(study / "notebooks", "04_ema", new_markdown_cell("# As committed"))
+    ema = new_markdown_cell("# As committed\n\n## Verdict: predictor_dim")
+    write(study / "notebooks", "04_ema", ema)
     write(study / "notebooks", "99_claims", new_markdown_cell("# Harm"))
     cells = [new_markdown_cell(text) for text in HARM]
     executed = study / "data" / "executed" / "tiny"
@@ -102,9 +104,11 @@ def test_equations_are_mathml(start):
     assert block["display"] == "block" and "$" not in start.select_one("article").get_text()
 
 
-def test_notebooks_are_linked_in_text_in_tables_and_in_the_navigation(start):
+def test_notebooks_are_linked_in_text_in_tables_and_in_the_navigation(site, start):
     links = [a["href"] for a in start.select('article a[href="04_ema.html"]')]
     assert len(links) >= 2
+    (to,) = start.select('article a[href^="04_ema.html#"]')
+    assert page(site, "04_ema").find(id=to["href"].partition("#")[2])
     assert [a["href"] for a in start.select("nav .toctree-l1 a")][-2:] == [
         "04_ema.html",
         "99_claims.html",
