@@ -1,7 +1,8 @@
 """What it does to report the best seeds only: S-SimCSE's Table 1 has the mean of the top 3 of 7.
 
-Whatever is reported of the largest of n values lies above their mean, the more so the more the
-seeds differ; and it varies more than the mean does. Both follow from resampling the same seeds.
+The largest of n values lie above the mean of all. The more the seeds differ, the larger is the
+distance. What is reported of them also varies more than the mean does. Resampling the same seeds
+shows both.
 """
 
 import numpy as np

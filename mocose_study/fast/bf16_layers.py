@@ -39,7 +39,7 @@ def states(
         *body, last = model.encoder.layer
         for layer in body:
             hidden = _layer(layer, hidden, hidden, padding)
-        asking = hidden[:, :1].contiguous() if first_only else hidden  # of a view products are slow
+        asking = hidden[:, :1].contiguous() if first_only else hidden  # a view would be slow
         return embedded, _layer(last, hidden, asking, padding)
 
 

@@ -1,7 +1,7 @@
 """The geometry of a system's embeddings of STS-B: of all of them, or of a sample while it trains.
 
-The papers say "STS-B" only. Here it is the dev split, which chooses checkpoints already, so that
-what is watched while training tells nothing of the test set.
+The papers say "STS-B" only. Here it is the dev split. It chooses checkpoints already, so this
+measure tells nothing of the test set during training.
 """
 
 from collections.abc import Mapping
