@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -26,6 +27,13 @@ end_with_parent(lambda: os.killpg(0, signal.SIGKILL))
 rule work:
     output: "done"
     shell: "touch started; while [ ! -e go ]; do sleep 0.1; done; echo $MOCOSE_DATA > {output}"
+"""
+
+
+LOOPBACK = """
+import fcntl, os, socket, struct, sys
+fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sh", b"lo", 1))  # SIOCSIFFLAGS: up
+os.execvp(sys.argv[1], sys.argv[1:])
 """
 
 
@@ -131,6 +139,22 @@ def test_ten_kills_of_the_real_study_change_no_number(tmp_path):
 
 def runs_in(folder):
     return sorted(folder.glob("data/runs/smoke/*.json"))
+
+
+@pytest.mark.slow
+def test_the_study_needs_no_network(tmp_path):
+    """In a network of its own that has nothing but the loopback, which Jupyter's kernels need."""
+    alone = ["unshare", "--net", "--map-root-user", sys.executable, "-c", LOOPBACK]
+    if subprocess.run([*alone, "true"], capture_output=True).returncode:
+        pytest.skip("this machine does not let a test have a network of its own")
+    folder = tmp_path / "study"
+    subprocess.run(["git", "clone", "-q", ROOT, folder], check=True)
+    (folder / ".venv").symlink_to(ROOT / ".venv")
+    make = ["make", "-o", ".venv/installed", "study", "PROFILE=smoke", "CORES=2"]
+    here = [f"MOCOSE_STUDY={folder}", f"PYTHONPATH={folder}"]
+    subprocess.run([*alone, *make, *here], cwd=folder, check=True)
+    executed = sorted(path.name for path in folder.glob("data/executed/smoke/*.ipynb"))
+    assert executed == sorted(path.name for path in folder.glob("notebooks/*.ipynb"))
 
 
 def test_ctrl_c_ends_in_one_line(folder):
