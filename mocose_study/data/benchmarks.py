@@ -6,6 +6,7 @@ tasks, read from the folder MOCOSE_DATA names (`--data`) or, without one, from t
 revisions. A benchmark of one's own is one or several tab-separated files.
 """
 
+import hashlib
 from pathlib import Path
 
 import datasets
@@ -14,7 +15,8 @@ import pandas as pd
 
 from mocose_study.config import InputError, choose
 
-from .sources import checked, folder, open_file
+from .files import shipped
+from .sources import checked, folder, local, open_file
 
 OPEN_DEV = "images2014"
 OPEN_TESTS = ("images2015", "snli2017", "postediting2016")
@@ -92,18 +94,39 @@ def sts_pairs(task: str, split: str = "test", benchmark: str = "real") -> pd.Dat
         frame = read_pairs(open_file(f"{task}.tsv"))
         return frame.head(SAMPLE) if benchmark == "sample" else frame
     file, repository, revision = choose(STS, task, "STS task")
-    if local := folder():
-        return read_pairs(checked(local, file.format(split=split)))
+    if here := local(file.format(split=split)):
+        return read_pairs(here)
     try:
         found = datasets.load_dataset(repository, split=HUB_SPLITS[split], revision=revision)
-    except OSError as cause:
+    except Exception as cause:  # whatever the hub's client meets on its way
         raise InputError(
-            f"{task} is not on this machine and the hub did not give it ({type(cause).__name__}); "
-            "give a local folder with --data."
+            f"{task} is not in the data folder and the hub did not give it "
+            f"({type(cause).__name__}); give a local folder with --data."
         ) from cause
     frame = found.to_pandas()
     frame["subset"] = frame.get("genre", task)
-    return frame[["subset", *PAIR_COLUMNS]]
+    frame = frame[["subset", *PAIR_COLUMNS]]
+    return sickr_test(frame) if (task, split) == ("SICK-R", "test") else frame
+
+
+def sickr_test(frame: pd.DataFrame) -> pd.DataFrame:
+    """The 4,927 pairs of the test split among the 9,927 that the hub calls "test".
+
+    Raises InputError when they are not all there.
+    """
+    named = set((shipped("paper") / "sickr_test_pairs.txt").read_text().split())
+    frame = frame.assign(digest=pair_digests(frame))
+    kept = frame[frame["digest"].isin(named)].drop_duplicates("digest")
+    if len(kept) < len(named):
+        raise InputError(f"the hub's SICK-R has only {len(kept)} of the {len(named)} test pairs.")
+    return kept.drop(columns="digest").reset_index(drop=True)
+
+
+def pair_digests(frame: pd.DataFrame) -> list[str]:
+    """Twelve digits for every pair with its score."""
+    rows = zip(frame["sentence1"], frame["sentence2"], frame["score"], strict=True)
+    texts = (f"{a}\t{b}\t{score:.3f}".encode() for a, b, score in rows)
+    return [hashlib.sha256(text).hexdigest()[:12] for text in texts]
 
 
 def files_of(benchmark: str) -> list[str]:

@@ -22,7 +22,7 @@ import pyarrow as pa
 from mocose_study.config import InputError
 
 from .cache import cache_key, stored
-from .sources import checked, folder, from_hub, open_file, revision_on_hub, sha256
+from .sources import checked, folder, from_hub, local, open_file, revision_on_hub, sha256
 from .tokens import settings_of, token_ids
 
 OPENERS = MappingProxyType({".xz": lzma.open, ".gz": gzip.open})
@@ -91,7 +91,7 @@ def corpus_files(name: str) -> list[Path]:
     source = CORPORA[name]
     if name == "open":
         return [open_file(Path(file).name) for file in source.files]
-    if data := folder():
+    if (data := folder()) and (source.hub is None or all(map(local, source.files))):
         return [checked(data, file) for file in source.files]
     if source.hub is None:
         raise InputError(f"corpus {name!r} needs a data folder; give --data or MOCOSE_DATA.")

@@ -46,7 +46,7 @@ def source(name: str) -> Path:
             folder = _fetched(name, revision, "*.safetensors")
             weights = list(folder.glob("*.safetensors"))
             return folder if weights else _fetched(name, revision, "*.bin")
-    except OSError as cause:
+    except Exception as cause:  # whatever the hub's client meets on its way
         log.info("the hub did not give %s: %s", name, cause)
     raise InputError(
         f"encoder {name!r} is neither a folder under data/encoders nor another folder with a "
@@ -55,10 +55,15 @@ def source(name: str) -> Path:
 
 
 def _fetched(name: str, revision: str, weights: str) -> Path:
-    from huggingface_hub import snapshot_download
+    from huggingface_hub import HfApi, snapshot_download
 
-    patterns = ["*.json", "*.txt", "*.model", weights]
-    return Path(snapshot_download(name, revision=revision, allow_patterns=patterns))
+    try:  # a hub that is away is asked once here, and not for half a minute below
+        HfApi().repo_info(name, revision=revision, timeout=10)
+        away = False
+    except Exception:
+        away = True
+    wanted = {"revision": revision, "allow_patterns": ["*.json", "*.txt", "*.model", weights]}
+    return Path(snapshot_download(name, local_files_only=away, **wanted))
 
 
 def _revision(name: str) -> str | None:

@@ -68,6 +68,12 @@ def checked(data: Path, name: str) -> Path:
     return path
 
 
+def local(name: str) -> Path | None:
+    """The path of a file that the data folder has (`checked`); None where it has no such file."""
+    data = folder()
+    return checked(data, name) if data and (data / name).is_file() else None
+
+
 def open_file(name: str) -> Path:
     """A file of data/open. Raises InputError when the package came without it."""
     if not (place := shipped("open")).is_dir():
@@ -90,7 +96,7 @@ def from_hub(repository: str, file: str, revision: str) -> str:
 
     try:
         return hf_hub_download(repository, file, repo_type="dataset", revision=revision)
-    except OSError as cause:
+    except Exception as cause:  # whatever the hub's client meets on its way
         raise InputError(
             f"the hub did not give {file} of {repository} ({type(cause).__name__}); "
             "check the connection, or give a local folder with --data."

@@ -102,7 +102,7 @@ def test_an_encoder_of_the_hub_is_fetched_and_named_by_its_revision(tiny, monkey
     monkeypatch.setattr(encoders, "revision_on_hub", known.get)
     asked = []
 
-    def snapshot(name, revision, allow_patterns):
+    def snapshot(name, revision, allow_patterns, local_files_only):
         asked.append((name, revision))
         return str(tiny)
 

@@ -82,7 +82,7 @@ SETTINGS = [  # what a run needs and does not find
     ({"corpus": "latin.txt"}, "latin.txt cannot be read as UTF-8 text"),
     ({"corpus": "cut.txt.xz"}, "cut.txt.xz cannot be read as UTF-8 text"),
     ({"benchmark": "rael"}, "there is no benchmark 'rael'"),
-    ({"benchmark": "real"}, "needs a data folder|is not on this machine"),
+    ({"benchmark": "real"}, "needs a data folder|is not in the data folder"),
     ({"benchmark": "column.tsv"}, "column.tsv has no column 'score'; it needs score"),
     ({"benchmark": "text.tsv"}, "text.tsv has a score that is no number in line 3"),
     ({"benchmark": "one.tsv"}, "one.tsv has 2 pairs, and scores that are all equal"),

@@ -1,0 +1,95 @@
+"""The profile `base` through the real calls of transformers and datasets, to a hub on this machine."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+from loopback_hub import Hub
+from texts import ROOT, open_pairs, open_sentences
+
+from mocose_study.config import InputError
+from mocose_study.data import benchmarks
+from mocose_study.data.encoders import PINNED
+
+RUN = """--profile base --precision float32 --steps 2 --eval-every 2 --batch-size 8 --corpus-size 64
+--max-length 16 --eval-max-length 16 --queue-size 16 --queue-init 8 --seed 3 --out made"""
+TEXT = "wiki1m_for_simcse.txt"
+
+
+@pytest.fixture
+def repositories(tiny, tmp_path):
+    """What `base` asks for, under the names and revisions under which it asks."""
+    encoder, corpus = tmp_path / "hub" / "encoder", tmp_path / "hub" / "corpus"
+    shutil.copytree(tiny, encoder)
+    corpus.mkdir()
+    (corpus / TEXT).write_text("\n".join(open_sentences(80)))
+    found = {"bert-base-uncased": (encoder, PINNED["bert-base-uncased"]),
+             "datasets/princeton-nlp/datasets-for-simcse": (corpus, "f" * 40)}  # fmt: skip
+    for task, (_, name, revision) in benchmarks.STS.items():
+        folder = tmp_path / "hub" / task
+        folder.mkdir()
+        for split in ("validation", "test"):
+            open_pairs("images2015", 20).to_json(folder / f"{split}.jsonl", orient="records", lines=True)
+        found[f"datasets/{name}"] = (folder, revision)
+    return found
+
+
+@pytest.fixture
+def mocose(tmp_path):
+    """`mocose` in a new process, since the hub's address is read once; the hub's copies are its own."""
+    pairs = open_pairs("images2015", 20)
+    study = tmp_path / "study"
+    shutil.copytree(ROOT / "data" / "paper", study / "data" / "paper")
+    listed = benchmarks.pair_digests(pairs)
+    (study / "data" / "paper" / "sickr_test_pairs.txt").write_text("\n".join(listed))
+
+    def call(endpoint: str, *arguments: str):
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "MOCOSE_"))}
+        own = {"HF_ENDPOINT": endpoint, "HF_HOME": str(tmp_path / "home"),
+               "HF_HUB_DISABLE_XET": "1", "MOCOSE_STUDY": str(study)}  # fmt: skip
+        command = [sys.executable, "-c", "from mocose_study.cli import main; main()", *arguments]
+        return subprocess.run(
+            command, cwd=tmp_path, env=kept | own, capture_output=True, text=True, timeout=300
+        )
+
+    return call
+
+
+def test_a_run_of_base_gets_all_it_needs_from_the_hub(repositories, mocose, tmp_path):
+    with Hub(repositories) as hub:
+        done = mocose(hub.url, "run", *RUN.split())
+        assert done.returncode == 0, done.stderr
+        (file,) = (tmp_path / "made").glob("*.json")
+        metrics = json.loads(file.read_text())["metrics"]
+        assert {f"{task} test all" for task in benchmarks.STS} <= set(metrics)
+        for name, (_, revision) in repositories.items():
+            asked = "main" if "simcse" in name else revision
+            assert any(f"{name}/resolve/{asked}" in line for line in hub.asked), name
+
+
+@pytest.mark.parametrize("what", ["no network", "another revision", "a broken transfer"])
+def test_what_the_hub_does_not_give_is_one_sentence(repositories, mocose, what):
+    if what == "another revision":
+        folder, _ = repositories["bert-base-uncased"]
+        repositories["bert-base-uncased"] = folder, "0" * 40
+    with Hub(repositories) as hub:
+        hub.broken = what == "a broken transfer"
+        done = mocose("http://127.0.0.1:9" if what == "no network" else hub.url, "run", *RUN.split())
+    assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
+    last = done.stderr.strip().splitlines()[-1]
+    assert "encoder 'bert-base-uncased' is neither a folder" in last and "hub" in last
+
+
+def test_the_test_split_of_sickr_is_found_among_all_its_pairs(real_data, monkeypatch):
+    monkeypatch.setenv("MOCOSE_DATA", str(real_data))
+    test, *others = (benchmarks.sts_pairs("SICK-R", split) for split in ("test", "dev", "train"))
+    columns = list(benchmarks.PAIR_COLUMNS)
+    found = benchmarks.sickr_test(pd.concat([others[1], test, others[0]], ignore_index=True))
+    as_set = [set(map(tuple, frame[columns].to_numpy())) for frame in (found, test)]
+    assert len(found) == len(test) == 4927 and as_set[0] == as_set[1]
+    with pytest.raises(InputError, match="has only 4926 of the 4927 test pairs"):
+        benchmarks.sickr_test(test.iloc[1:])
