@@ -9,6 +9,8 @@ from pathlib import Path
 import datasets
 import pyarrow as pa
 
+from mocose_study.config import InputError
+
 from .atomic import write_atomically
 from .files import cache_folder
 from .sources import sha256
@@ -26,14 +28,21 @@ def stored(key: str, batches: Callable[[], Iterable[dict]]) -> datasets.Dataset:
     """A memory-mapped Dataset of all batches (columns by name), made once for each `key`.
 
     The file is called <key>.<digest of its content>.arrow. A damaged one is dropped and made
-    anew; the log says so.
+    anew; the log says so. Raises InputError when the folder cannot be written.
     """
     for path in cache_folder().glob(f"{key}.*.arrow"):
         if sha256(path)[:DIGITS] == path.name.split(".")[1]:
             return _opened(path, key)
         log.warning("the cached table %s is damaged; it is made anew", path.name)
         path.unlink()
-    made = write_atomically(cache_folder() / f"{key}.arrow", lambda part: _write(part, batches()))
+    try:
+        new = cache_folder() / f"{key}.arrow"
+        made = write_atomically(new, lambda part: _write(part, batches()))
+    except OSError as cause:
+        why = f"{cache_folder()} cannot be written ({cause.strerror or cause})"
+        raise InputError(
+            f"{why}; free its disk, or let MOCOSE_STUDY name another folder."
+        ) from cause
     return _opened(made.replace(made.with_suffix(f".{sha256(made)[:DIGITS]}.arrow")), key)
 
 

@@ -1,5 +1,6 @@
 """Corpora, their token ids, and the tables of the cache. Every sentence here is made up or open."""
 
+import errno
 import gzip
 import logging
 import lzma
@@ -194,6 +195,16 @@ def test_a_table_that_fails_leaves_nothing(study):
 
     with pytest.raises(InputError, match="enough"):
         cache.stored("abc", batches)
+    assert not list((study / "data" / "cache").iterdir())
+
+
+def test_a_full_disk_is_one_sentence(study, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(cache, "_write", full)
+    with pytest.raises(InputError, match=r"cache cannot be written \(No space left on device\)"):
+        cache.stored("abc", lambda: iter([{"sentence": ["One."]}]))
     assert not list((study / "data" / "cache").iterdir())
 
 
