@@ -47,7 +47,11 @@ def test_the_wheel_carries_the_data_that_quick_needs_and_their_licences():
     for folder in (
         "open",
         "paper",
-        *(f"encoders/{p.name}" for p in (ROOT / "data/encoders").iterdir()),
+        *(
+            f"encoders/{p.name}"
+            for p in (ROOT / "data/encoders").iterdir()
+            if (p / "README.md").exists()
+        ),
     ):
         assert carried[f"share/mocose/{folder}"] == [f"data/{folder}/*"]
     assert PROJECT["license-files"] == ["LICENSE", "data/open/ATTRIBUTION.md"]

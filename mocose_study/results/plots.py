@@ -213,7 +213,8 @@ def effects(
     figure, ax = rows_figure(table["point"].tolist(), xlabel)
     rows = np.arange(len(table))
     ax.axvline(0, color="black", lw=0.8)
-    for word, part in table.assign(row=rows).groupby(table.get("verdict", "none"), sort=False):
+    verdicts = table.get("verdict", pd.Series("none", table.index))
+    for word, part in table.assign(row=rows).groupby(verdicts, sort=False):
         mark, color = VERDICTS.get(word, ("o", OURS))
         ax.hlines(part["row"], part["low"], part["high"], colors=color, lw=2)
         ax.plot(part["difference"], part["row"], mark, color=color, ms=6, zorder=3)

@@ -114,6 +114,12 @@ def test_effects_show_verdict_paper_and_threshold():
         assert (table["difference"][row], row) in marks(figure, mark)
 
 
+def test_effects_without_verdicts_have_one_colour():
+    table = pd.DataFrame({"point": ["a", "b"], "difference": [1.0, 2.0], "low": 0.0, "high": 3.0})
+    figure = plots.effects(table, "points")
+    assert marks(figure, "o") == [(1.0, 0), (2.0, 1)]
+
+
 def test_a_heatmap_puts_our_values_beside_the_papers_rows(monkeypatch):
     paper = pd.DataFrame({"a": [1.0, 2.0, 3.0]}, index=pd.Index([128, 512, 4096], name="queue"))
     drawn = []
