@@ -58,6 +58,8 @@ def start(folder, **variables):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        # a shell has its background jobs, and all that they start, ignore Ctrl-C
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
@@ -162,7 +164,7 @@ def test_ctrl_c_ends_in_one_line(folder):
     wait_for((folder / "started").exists)
     launcher = next(p for p in at_work(folder) if "mocose_study.runs.study" in p.cmdline())
     launcher.send_signal(signal.SIGINT)
-    told, _ = job.communicate()
+    told, _ = job.communicate(timeout=300)
     assert "make study: interrupted; the same command goes on from here" in told
     assert "Traceback" not in told and not at_work(folder)
 
