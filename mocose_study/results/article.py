@@ -87,18 +87,19 @@ def sections(parts: list[Part], pages: list[str]) -> str:
         if len(one.runs):
             means = one.runs.groupby("label")["sts_avg"].mean()[labels_of(one.grid, one.runs)]
             span = f"{len(means)} settings between {means.min():.1f} and {means.max():.1f}"
-            verdict = one.found if isinstance(one.found, str) else tally(one.found)
+            verdict = one.found
+            if not isinstance(verdict, str):
+                verdict = tally(one.found) + first_decided(one.found)
             lines.append(f"- {link(one.grid.notebook, pages, one.grid.question)} {span}. {verdict}")
-            lines[-1] += first_decided(one.found)
     waiting = len(parts) - len(lines)
     if waiting:
         lines.append(f"- {waiting} of {len(parts)} sections have no runs at this profile yet.")
     return "### Section by section\n\n" + "\n".join(lines)
 
 
-def first_decided(found: pd.DataFrame | str) -> str:
+def first_decided(found: pd.DataFrame) -> str:
     """The first of a section's claims that its runs decide, in words."""
-    decided = [] if isinstance(found, str) else found[found["verdict"].isin(DECIDED)]
+    decided = found[found["verdict"].isin(DECIDED)]
     return f" {headline(decided)}" if len(decided) else ""
 
 

@@ -223,7 +223,7 @@ def effects(
         below = seeds["point"].map(row_of) + 0.3
         ax.plot(seeds["difference"], below, "o", ms=3.5, color=OURS, alpha=0.45, mew=0)
     others = {"the paper's effect": ("paper", "D", 5), "threshold": ("threshold", "|", 12)}
-    marks = {word: line for word, line in VERDICTS.items() if word in set(table.get("verdict", ()))}
+    marks = {word: mark for word, mark in VERDICTS.items() if word in set(verdicts)}
     for name, (column, mark, size) in others.items():
         if column in table:
             ax.plot(table[column], rows, mark, ms=size, mfc="none", color="black", clip_on=False)
