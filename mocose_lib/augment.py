@@ -6,16 +6,8 @@ Pure functions: nothing is changed in place, and all randomness comes from the g
 import torch
 from torch import Generator, Tensor
 
-from .model import Branch, View
 from .settings import Settings
-from .shapes import Ids, Mask, Positions, Words
-
-
-def make_view(
-    branch: Branch, ids: Ids, mask: Mask, settings: Settings, generator: Generator
-) -> View:
-    """Word embeddings of the branch's encoder under cut-offs and position shuffle."""
-    return View(*distorted(branch.encoder.words(ids), mask, settings, generator))
+from .shapes import Mask, Positions, Words
 
 
 def distorted(

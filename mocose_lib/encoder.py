@@ -88,8 +88,7 @@ class Encoder(nn.Module):
         except (OSError, ValueError, SafetensorError, RuntimeError) as cause:
             raise unusable(name, cause) from cause
         check_complete(name, tokenizer, report)
-        values = {"pooling": pooling, "max_length": max_length}
-        given = {field: value for field, value in values.items() if value}
+        given = {k: v for k, v in (("pooling", pooling), ("max_length", max_length)) if v}
         encoder = cls(model, tokenizer, **{**saving.noted(Path(name)), **given})
         trained = getattr(model, "pooler", None)
         if trained is not None and not any("pooler" in key for key in report["missing_keys"]):

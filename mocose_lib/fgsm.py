@@ -34,8 +34,7 @@ class FGSM:
             gradients = [loss_gradient(*probe()) for probe in probes]
         else:
             gradients = [self.gradient]
-            if views[0].words.requires_grad:  # not while the heads are trained alone
-                views[0].words.register_hook(lambda g: setattr(self, "gradient", g.detach()))
+            views[0].words.register_hook(lambda g: setattr(self, "gradient", g.detach()))
         for i, view in enumerate(views):
             view.words = moved(view.words, gradients[i % len(gradients)], self.epsilon)
 

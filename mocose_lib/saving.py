@@ -20,10 +20,8 @@ def save(encoder, folder: Path, normalize: bool) -> Path:
     config.output_hidden_states = False
     encoder.tokenizer.save_pretrained(folder)
     texts: dict = {"sentence_bert_config.json": {"max_seq_length": encoder.max_length}}
-    texts |= {
-        "mocose.json": {"pooling": encoder.pooling, "max_length": encoder.max_length},
-        "modules.json": [],
-    }
+    texts |= {"mocose.json": {"pooling": encoder.pooling, "max_length": encoder.max_length}}
+    texts["modules.json"] = []
     for i, (kind, settings, weights) in enumerate(_modules(encoder, normalize)):
         path, name = f"{i}_{kind}" if i else "", f"sentence_transformers.models.{kind}"
         texts["modules.json"].append({"idx": i, "name": str(i), "path": path, "type": name})
@@ -44,8 +42,7 @@ def _modules(encoder, normalize: bool):
     yield "Transformer", {}, {}
     if encoder.pooling == "first_last":
         ends = torch.tensor([0.5, *[0.0] * (layers - 1), 0.5])
-        shape = {"layer_start": 0, "num_hidden_layers": layers}
-        shape["word_embedding_dimension"] = width
+        shape = {"layer_start": 0, "num_hidden_layers": layers, "word_embedding_dimension": width}
         yield "WeightedLayerPooling", shape, {"layer_weights": ends}
     modes = {"pooling_mode_cls_token": not mean, "pooling_mode_mean_tokens": mean}
     yield "Pooling", {"word_embedding_dimension": width} | modes, {}

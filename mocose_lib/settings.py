@@ -47,7 +47,6 @@ class Settings:
     head_lr: Rate = 3e-4  # of pooler, projection and predictor
     weight_decay: Annotated[float, Range(0, 1)] = 1e-6
     warmup_steps: Count = 0
-    freeze_steps: Count = 0  # the heads are trained alone for this many steps
     max_grad_norm: Annotated[float, Range(1e-6, 1e6)] = 1.0
     precision: Literal["float32", "bf16"] = "float32"
     eval_every: Positive = 50  # steps between two evaluations

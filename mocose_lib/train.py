@@ -11,18 +11,18 @@ import numpy as np
 import torch
 from torch import Generator, Tensor
 
-from .augment import make_view
+from .augment import distorted
 from .batches import batches
 from .ema import decay_at, update_ema
 from .encoder import Encoder, make_identity
 from .evaluation import staleness
 from .fgsm import FGSM
 from .loss import info_nce
-from .model import Branch, target_of
+from .model import Branch, View, target_of
 from .queue import NegativeQueue
 from .settings import Settings
 from .shapes import Ids, Mask
-from .trainer import Measure, Progress, Trainer
+from .trainer import Alone, Measure, Progress, Trainer
 
 Tokens = list[list[int]]  # token ids of every sentence
 STALENESS_AT = (0.25, 0.5, 0.75)  # shares of the training at which the queue's age is measured
@@ -78,18 +78,20 @@ def train(
     probe: Measure | None = None,
     checkpoint: Path | None = None,
     bar: bool = True,
+    ranks: Alone | None = None,
 ) -> Progress:
     """Trains `encoder` in place as MoCoSE and leaves the chosen weights in it.
 
     `evaluate(step)` returns numbers by name. With `choose` the weights with the highest "score"
     are kept, else the last ones. `probe(step)` is called every `probe_every` steps. An interrupted
     training goes on from `checkpoint` to the numbers of an unbroken one; the caller deletes it.
-    `sentences` may be like `Text`. Raises InputError when they do not fill a batch, and
-    FloatingPointError when the loss is not finite.
+    `sentences` may be like `Text`. `ranks` makes this process one of several. Raises InputError
+    when the sentences do not fill a batch, and FloatingPointError when the loss is not finite.
     """
     settings = settings or Settings()
     text = sentences if hasattr(sentences, "views") else Text(encoder, sentences, settings)
     t = MoCoSE(settings, encoder)
+    t.ranks = ranks or t.ranks
     t.resume(checkpoint)
     t.probe_if_due(probe if t.progress.step == 0 else None)
     rows = batches(text.lengths, settings, start=t.progress.step)
@@ -108,54 +110,64 @@ def train(
 def train_step(t: MoCoSE, query_tokens: Tokens, key_tokens: Tokens, step: int) -> None:
     """One step of MoCoSE, from the token ids of query and key for every row of the batch."""
     settings, encoder = t.settings, t.scored
+    t.ranks.seed(settings.seed, step)
     query_ids, key_ids = encoder.pad(query_tokens), encoder.pad(key_tokens)
     if settings.ema_moment == "before_forward":
         update_ema(t.target, t.online, decay_at(step, settings))
-    half = settings.precision == "bf16"
-    with torch.autocast(encoder.device.type, torch.bfloat16, enabled=half):
+    with torch.autocast(encoder.device.type, torch.bfloat16, settings.precision == "bf16"):
         # negatives: the queue, or a part of it
         if settings.queue_keys == "latest" and t.recent:
             t.queue.refresh(keys_anew(t, t.generator))
         negatives = t.queue.negatives(settings.negatives_slice)
         # two views: word embeddings under cut-offs, shuffle and FGSM
-        view = make_view(t.online, *query_ids, settings, t.generator)
-        other = make_view(t.target, *key_ids, settings, t.generator)
+        view = make_view(t, t.online, *query_ids)
+        other = make_view(t, t.target, *key_ids)
         sides = [query_ids] if query_tokens == key_tokens else [query_ids, key_ids]
         t.fgsm.perturb([view, other], [partial(fgsm_probe, t, *side, negatives) for side in sides])
         # query and keys
         query = t.online(view)  # (batch, dim)
         with torch.set_grad_enabled(not settings.detach_keys):
             keys = t.target(other)  # (batch, dim)
+            every = t.ranks.gather(keys)  # those of all processes, which is one as a rule
         # loss
-        loss = contrast(query, keys, negatives, settings)
+        loss = contrast(t, query, every, negatives)
     # step of the online branch
     t.optimise(loss, step)
     # the target follows
     if settings.ema_moment == "after_step":
         update_ema(t.target, t.online, decay_at(step, settings))
     # the keys enter the queue
-    t.queue.enqueue(keys, step)
+    t.queue.enqueue(torch.cat(every), step)
     t.recent = [key_ids, *t.recent][: -(-settings.queue_size // settings.batch_size)]
 
 
-def contrast(query: Tensor, keys: Tensor, negatives: Tensor, s: Settings) -> Tensor:
-    """InfoNCE with the temperature, similarity and negatives of the settings."""
+def make_view(t: MoCoSE, branch: Branch, ids: Ids, mask: Mask, generator=None) -> View:
+    """Word embeddings under cut-offs and shuffle: the rows that this process encodes."""
+    words = branch.encoder.words(ids)
+    return t.ranks.own(View(*distorted(words, mask, t.settings, generator or t.generator)))
+
+
+def contrast(t: MoCoSE, query: Tensor, every: list[Tensor], negatives: Tensor) -> Tensor:
+    """InfoNCE as the settings say, of this process's queries; `every` has all processes' keys."""
+    s, keys = t.settings, every[t.ranks.rank]
+    others = [other for other in every if other is not keys] if s.batch_negatives else []
+    negatives = torch.cat([negatives, *others])
     return info_nce(query, keys, negatives, s.temperature, s.similarity, s.batch_negatives)
 
 
 def fgsm_probe(t: MoCoSE, ids: Ids, mask: Mask, negatives: Tensor):
     """A fresh view of the sentences, and its loss against fresh keys of the same ones."""
-    view = make_view(t.online, ids, mask, t.settings, t.generator)
+    view = make_view(t, t.online, ids, mask)
     with torch.no_grad():
-        keys = t.target(make_view(t.target, ids, mask, t.settings, t.generator))
-    return view, lambda moving: contrast(t.online(moving), keys, negatives, t.settings)
+        every = t.ranks.gather(t.target(make_view(t, t.target, ids, mask)))
+    return view, lambda moving: contrast(t, t.online(moving), every, negatives)
 
 
 @torch.no_grad()
 def keys_anew(t: MoCoSE, generator: Generator) -> Tensor:
     """What the present target gives for the sentences behind the queue's keys, newest first."""
-    views = (make_view(t.target, *batch, t.settings, generator) for batch in t.recent)
-    return torch.cat([t.target(view) for view in views])
+    views = (make_view(t, t.target, *batch, generator) for batch in t.recent)
+    return torch.cat([keys for view in views for keys in t.ranks.gather(t.target(view))])
 
 
 def staleness_of(t: MoCoSE) -> dict:
@@ -163,12 +175,10 @@ def staleness_of(t: MoCoSE) -> dict:
 
     Draws from random streams of its own: the training goes on as if nothing had been measured.
     """
-    s, generator = t.settings, Generator().manual_seed(t.settings.seed)
+    generator = Generator().manual_seed(t.settings.seed)
     with torch.random.fork_rng():
         passes = [keys_anew(t, generator) for _ in range(2)]
     ages = t.queue.ages(t.progress.step)
     n = min(len(passes[0]), len(ages))
     keys = [x[:n].float().cpu().numpy() for x in (t.queue.keys, *passes)]
-    table = staleness.drift(*keys, ages[:n].numpy())
-    distance = staleness.empirical_distance(table, s.ema_decay, s.batch_size)
-    return {**table, "empirical_distance": distance}
+    return staleness.drift(*keys, ages[:n].numpy())

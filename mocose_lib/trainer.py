@@ -35,6 +35,27 @@ class Progress:
     trajectory: list[dict] = field(default_factory=list)  # step, and what the probe gave
 
 
+class Alone:
+    """One process. An object with its methods makes one training of several: each encodes its
+    own rows of the same views."""
+
+    rank, size = 0, 1  # the process with rank 0 evaluates, and writes checkpoints
+
+    def own(self, view):
+        """The rows of a View that this process encodes."""
+        return view
+
+    def gather(self, keys: Tensor) -> list[Tensor]:
+        """The keys of all processes, in the order of the batch; `keys` is number `rank`."""
+        return [keys]
+
+    def average(self, tensors: list[Tensor]) -> None:
+        """Puts the mean over the processes into each tensor."""
+
+    def seed(self, seed: int, step: int) -> None:
+        """Gives every process its own dropout."""
+
+
 class Trainer:
     """All that a training step reads or changes, so that a checkpoint of it is complete.
 
@@ -43,16 +64,15 @@ class Trainer:
     """
 
     stateful: tuple[str, ...] = ("online", "optimizer", "schedule")
+    ranks = Alone()
 
     def __init__(
         self, settings: Settings, online: nn.Module, scored: nn.Module, pretrained: list, more=()
     ):
         self.settings, self.online, self.scored = settings, online, scored
         self.generator = torch.Generator().manual_seed(settings.seed)
-        self.pretrained = pretrained
         own = set(map(id, pretrained))
         fresh = [*(p for p in online.parameters() if id(p) not in own), *more]
-        self.frozen = settings.freeze_steps if fresh else 0  # else nothing is left to train alone
         rates = ((pretrained, settings.lr), (fresh, settings.head_lr))
         groups = [{"params": parameters, "lr": rate} for parameters, rate in rates]
         kind = torch.optim.Adam if settings.optimizer == "adam" else torch.optim.AdamW
@@ -103,26 +123,25 @@ class Trainer:
         started = time.monotonic() - self.progress.seconds
         todo = range(done + 1, total + 1)
         for step in tqdm(todo, name, total, initial=done, disable=not bar, mininterval=1):
-            for parameter in self.pretrained:
-                parameter.requires_grad_(step > self.frozen)
             yield step
             self.progress.seconds = time.monotonic() - started
 
     def optimise(self, loss: Tensor, step: int) -> None:
         """One step of the optimiser and of its schedule."""
-        self.loss = loss.detach()
-        if loss.requires_grad:  # not where the encoder is frozen and no head stands behind it
-            self.optimizer.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(self.online.parameters(), self.settings.max_grad_norm)
-            self.optimizer.step()
+        self.loss = loss.detach().clone()
+        self.optimizer.zero_grad()
+        loss.backward()
+        trained = [p for group in self.optimizer.param_groups for p in group["params"]]
+        self.ranks.average([self.loss, *(p.grad for p in trained if p.grad is not None)])
+        torch.nn.utils.clip_grad_norm_(self.online.parameters(), self.settings.max_grad_norm)
+        self.optimizer.step()
         self.schedule.step()
         self.progress.step = step
 
     def probe_if_due(self, probe: Measure | None) -> None:
         """Adds what `probe` gives to the trajectory, every `probe_every` steps."""
         step, every = self.progress.step, self.settings.probe_every
-        if probe and every and step % every == 0:
+        if probe and every and step % every == 0 and not self.ranks.rank:
             self.progress.trajectory.append({"step": step, **_rounded(probe(step))})
 
     def evaluate_if_due(self, evaluate: Measure | None, choose: bool) -> None:
@@ -132,7 +151,7 @@ class Trainer:
             return
         if not math.isfinite(loss := self.loss.item()):
             raise FloatingPointError(f"the loss is {loss} at step {step}: training diverged")
-        measured = evaluate(step) if evaluate else {}
+        measured = evaluate(step) if evaluate and not self.ranks.rank else {}
         progress.history.append({"step": step, "loss": round(loss, 5), **_rounded(measured)})
         log.info("%s", progress.history[-1])
         best = -math.inf if progress.best_score is None else progress.best_score
@@ -143,7 +162,8 @@ class Trainer:
     def save_if_due(self, checkpoint: Path | None) -> None:
         """Writes a checkpoint, at most every 30 seconds and in at most 2 % of the time."""
         now = time.monotonic()
-        if checkpoint is None or now - self.saved < max(SAVE_SECONDS, self.saving / SAVE_SHARE):
+        due = now - self.saved >= max(SAVE_SECONDS, self.saving / SAVE_SHARE)
+        if checkpoint is None or not due or self.ranks.rank:
             return
         try:
             save_state(checkpoint, self.state())

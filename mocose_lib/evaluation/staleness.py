@@ -26,24 +26,9 @@ def drift(
     collapsed target. Entries of the random fill have no sentence and are left out.
     """
     near, best, floor = cosine(stored, fresh), cosine(again, fresh), mean_cosine(fresh)
-    table: dict[str, list] = {"age": [], "cosine": [], "ceiling": [], "retained": [], "n": []}
-    for age in np.unique(ages[ages != RANDOM]):
-        of_age = ages == age
-        found, ceiling = near[of_age].mean(), best[of_age].mean()
-        room = ceiling - floor
-        retained = np.clip((found - floor) / room, 0, 1) if room > 1e-6 else 0.0
-        values = (int(age), float(found), float(ceiling), float(retained), int(of_age.sum()))
-        for column, value in zip(table.values(), values, strict=True):
-            column.append(value)
-    return table
-
-
-def empirical_distance(table: dict[str, list[float]], ema_decay: float, batch_size: int) -> float:
-    """The empirical traceable distance in steps, beside MoCoSE equation 4.
-
-    1 / (1 - ema_decay) + sum over keys of what is retained of them / batch_size: without drift
-    this is equation 4. Infinite for a decay of 1.
-    """
-    if ema_decay == 1:
-        return float("inf")
-    return 1 / (1 - ema_decay) + float(np.dot(table["retained"], table["n"])) / batch_size
+    age, place, n = np.unique(ages[ages != RANDOM], return_inverse=True, return_counts=True)
+    found, ceiling = (np.bincount(place, x[ages != RANDOM], len(n)) / n for x in (near, best))
+    room = ceiling - floor
+    retained = np.where(room > 1e-6, ((found - floor) / np.maximum(room, 1e-6)).clip(0, 1), 0.0)
+    columns = {"age": age, "cosine": found, "ceiling": ceiling, "retained": retained, "n": n}
+    return {name: column.tolist() for name, column in columns.items()}

@@ -31,6 +31,7 @@ class Run(Sized):
     """Each field of the Config; profile and preset give the defaults."""
 
     def main(self) -> None:
+        from mocose_study.fast.ranks import ranks
         from mocose_study.results import use
         from mocose_study.runs.curves import write_curves
         from mocose_study.runs.files import read_run, run_id
@@ -38,10 +39,14 @@ class Run(Sized):
 
         if self.push_to_hub and not self.save:
             raise InputError("--push-to-hub uploads the folder of --save; give both.")
+        if ranks().size > 1 and self.config.method != "mocose":
+            raise InputError(f"{self.config.method} trains in one process; leave out `accelerate`.")
         prepare([self.config], bar=True)
         path = use.own_runs(self.out) / f"{run_id(self.config)}.json"
         trained = []
         make_run(self.config, path, bar=True, save=trained.append if self.save else None)
+        if ranks().rank:
+            return
         record = read_run(path)
         use.show(record["metrics"])
         if self.log:

@@ -96,13 +96,14 @@ class Config(Settings):
 
     def identity(self) -> str:
         """The canonical text that names a run, the same for equal configs."""
-        values = asdict(self)
+        values = asdict(self) | REMOVED
         unused = [name for name, neutral in ADDED_LATER.items() if values[name] == neutral]
         return json.dumps({k: v for k, v in values.items() if k not in unused}, sort_keys=True)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Config":
         """Builds a Config from parsed JSON. Raises InputError on an unknown field."""
+        values = {k: v for k, v in values.items() if (k, v) not in REMOVED.items()}
         check_names(values)
         # JSON has lists only
         tuples = [name for name in values if get_origin(FIELDS[name].type) is tuple]
@@ -112,6 +113,9 @@ class Config(Settings):
 # Fields that were added after the first runs, with the value that those runs had. They stay out
 # of a run's name while they have this value, so that a new field does not orphan finished runs.
 ADDED_LATER: Mapping[str, Any] = MappingProxyType({})
+
+# Fields that the first runs had and no run has now, with the only value that they ever had.
+REMOVED: Mapping[str, Any] = MappingProxyType({"freeze_steps": 0})
 
 FIELDS = MappingProxyType({field.name: field for field in fields(Config)})
 

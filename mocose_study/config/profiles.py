@@ -118,6 +118,9 @@ PRETRAINING = MappingProxyType({
     "tiny": PretrainConfig(  # BERT's two objectives, in many small steps
         name="tiny", objectives=("next_sentence",), tokens_per_batch=4_096, steps=8_000,
         warmup_steps=400, lr=1.5e-3, bf16=False),
+    "tiny-long": PretrainConfig(  # the same with five times the text
+        name="tiny-long", objectives=("next_sentence",), tokens_per_batch=4_096, steps=44_000,
+        warmup_steps=1_000, lr=1.5e-3),
     "tiny-cls": PretrainConfig(name="tiny-cls"),  # its [CLS] was taught the words of its text
     "mini": PretrainConfig(
         name="mini", layers=3, hidden_size=256, attention_heads=4, objectives=("next_sentence",),

@@ -28,6 +28,7 @@ from mocose_study.config.profiles import PretrainConfig
 from mocose_study.data.atomic import write_atomically
 from mocose_study.data.corpora import load_corpus, tokenized
 from mocose_study.data.files import study_folder
+from mocose_study.fast.memory import keep_freed_memory
 from mocose_study.fast.processor import default_device, processor
 
 from .masking import MASK, PAD, Batches, train_tokenizer
@@ -71,7 +72,9 @@ def new_model(config: PretrainConfig) -> BertForPreTraining:
         hidden_dropout_prob=config.dropout,
         attention_probs_dropout_prob=config.dropout,
     )
-    return BertForPreTraining(bert)
+    model = BertForPreTraining(bert)
+    model.set_attn_implementation("eager")  # short texts: two small products are faster than sdpa
+    return model
 
 
 def learning_rate(step: int, config: PretrainConfig) -> float:
@@ -88,7 +91,7 @@ class Pretraining:
         self.config, self.device = config, device
         self.model = new_model(config).to(device).train()
         self.optimizer = torch.optim.AdamW(
-            self.model.parameters(), config.lr, (0.9, 0.98), weight_decay=config.weight_decay
+            self.model.parameters(), config.lr, (0.9, 0.98), 1e-8, config.weight_decay, fused=True
         )
         self.schedule = torch.optim.lr_scheduler.LambdaLR(
             self.optimizer, lambda step: learning_rate(step, config)
@@ -166,6 +169,7 @@ def pretrain(
     tokens a second, hardware. `milestones` are millions of tokens; after the first four million a
     copy of the encoder goes to `folder`-4M.
     """
+    keep_freed_memory()
     t, checkpoint = Pretraining(config, device), folder / "state.pt"
     t.resume(checkpoint)
     batches, first = Batches(config, documents), t.record["step"]

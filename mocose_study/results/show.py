@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 from scipy.stats import kendalltau
@@ -131,12 +132,19 @@ def staleness(grid: Grid, profile: str, seeds=None, at: int = 1) -> pd.DataFrame
     """
     rows = []
     for label, record in records(grid, profile, seeds):
-        theory = Config.from_dict(record["config"]).traceable_distance
-        found = record["progress"]["staleness"][at : at + 1]
-        rows += [(label, theory, x["empirical_distance"], x["retained"][-1])
-                 for x in found if x["retained"]]  # fmt: skip
+        config = Config.from_dict(record["config"])
+        for found in record["progress"]["staleness"][at : at + 1]:
+            measured = empirical_distance(found, config)
+            oldest = found["retained"][-1:]
+            rows += [(label, config.traceable_distance, measured, share) for share in oldest]
     table = pd.DataFrame(rows, columns=["point", *STALENESS])
     return table.groupby("point", sort=False).mean().round(2)
+
+
+def empirical_distance(found: dict[str, list[float]], config: Config) -> float:
+    """Equation 4 of MoCoSE in steps, each queued key counted by the share of it that is left."""
+    left = float(np.dot(found["retained"], found["n"]))
+    return config.traceable_distance + (left - config.queue_size) / config.batch_size
 
 
 def paper_values(grid: Grid, metric: str = "avg") -> dict[str, float]:

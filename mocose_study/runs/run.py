@@ -15,6 +15,7 @@ from mocose_study.data.atomic import sweep
 from mocose_study.data.corpora import load_corpus
 from mocose_study.data.files import cache_folder, study_folder
 from mocose_study.fast.processor import check_precision, default_device
+from mocose_study.fast.ranks import ranks
 from mocose_study.rewriting import text_augment
 from mocose_study.systems import INPUTS, METHODS
 from mocose_study.systems.base import Fitted, load_encoder
@@ -56,6 +57,11 @@ def make_run(
 
     Returns False, at once, if `wait` is False and another process makes the run.
     """
+    checkpoint = study_folder() / "data" / "checkpoints" / f"{path.stem}.pt"
+    if ranks().rank:  # the first process measures, and writes
+        if save or not is_whole(path):
+            METHODS[config.method](config, checkpoint, device or default_device(), False)
+        return True
     locks = cache_folder() / "locks"
     locks.mkdir(parents=True, exist_ok=True)
     try:
@@ -64,7 +70,6 @@ def make_run(
         return False
     with lock:
         if save or not is_whole(path):
-            checkpoint = study_folder() / "data" / "checkpoints" / f"{path.stem}.pt"
             write_run(path, measured(config, checkpoint, device, bar, save))
             checkpoint.unlink(missing_ok=True)
             sweep(checkpoint)

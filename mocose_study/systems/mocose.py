@@ -6,6 +6,7 @@ from mocose_lib import Encoder, train
 from mocose_lib.augment import distorted
 from mocose_lib.evaluation.sts import Encode
 from mocose_study.config import Config
+from mocose_study.fast.ranks import ranks
 
 from .base import Fitted, TrainingText, evaluation, load_encoder, training_ids
 from .probe import Probe
@@ -24,6 +25,7 @@ def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
         probe=probe,
         checkpoint=checkpoint,
         bar=bar,
+        ranks=ranks(),
     )
     return Fitted(encode, progress, encoder)
 

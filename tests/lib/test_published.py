@@ -122,8 +122,8 @@ def test_keys_are_detached_unless_published(go, monkeypatch, preset):
     calls = []
     recorded(monkeypatch, loop, "contrast", calls)
     go(**{**of_the_method(PRESETS[preset]), "fgsm_epsilon": 0.0, "steps": 2})
-    assert all(a[1].requires_grad == (preset == "as_published") for _, a in calls)
-    assert not any(a[2].requires_grad for _, a in calls)  # the queue's never are
+    assert all(a[2][0].requires_grad == (preset == "as_published") for _, a in calls)
+    assert not any(a[3].requires_grad for _, a in calls)  # the queue's never are
 
 
 def test_the_key_gradient_reaches_the_shared_embeddings_only_as_published(go, monkeypatch):
@@ -168,7 +168,7 @@ def test_fgsm_uses_the_gradient_of_this_input(go, monkeypatch):
     def probe(t, ids, mask, negatives):
         words = t.scored.words(ids).detach().requires_grad_()
         keys = t.target(View(t.target.encoder.words(ids), mask)).detach()
-        loss = loop.contrast(t.online(View(words, mask)), keys, negatives, t.settings)
+        loss = loop.contrast(t, t.online(View(words, mask)), [keys], negatives)
         expected.append(torch.autograd.grad(loss, words)[0])
         return real(t, ids, mask, negatives)
 

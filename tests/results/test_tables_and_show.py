@@ -141,13 +141,13 @@ def test_rankings_hold_the_open_pairs_against_the_seven_tasks():
 def test_staleness_is_that_of_the_middle_of_the_training(study):
     config = GRID.configs("tiny", [0])[0]  # decay 0.5: equation 4 gives 2 + K / B
     measured = [
-        {"step": step, "empirical_distance": 2.0 + step, "retained": [1.0, kept]}
-        for step, kept in ((1, 0.9), (2, 0.8), (3, 0.7))
+        {"step": step, "n": [64, 32], "retained": [1.0, kept]}
+        for step, kept in ((1, 0.9), (2, 0.5), (3, 0.0))
     ]
     write(config, progress={"best_step": 0, "history": [], "staleness": measured})
     reach = 2 + config.queue_size / config.batch_size
-    assert show.staleness(GRID, "tiny", [0]).loc["0.5"].tolist() == [reach, 4.0, 0.8]
-    assert show.staleness(GRID, "tiny", [0], at=2).loc["0.5"].tolist() == [reach, 5.0, 0.7]
+    assert show.staleness(GRID, "tiny", [0]).loc["0.5"].tolist() == [reach, 2 + 80 / 64, 0.5]
+    assert show.staleness(GRID, "tiny", [0], at=2).loc["0.5"].tolist() == [reach, 2 + 64 / 64, 0.0]
     write(config, progress={"best_step": 0, "staleness": []})  # a run without a queue
     assert show.staleness(GRID, "tiny", [0]).empty
 

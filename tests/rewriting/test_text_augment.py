@@ -170,10 +170,10 @@ def test_who_sees_the_rewritten_text(small, monkeypatch, views):
     seen = {"query": [], "key": []}
     real = loop.make_view
 
-    def make_view(branch, tokens, mask, *rest):
+    def make_view(t, branch, tokens, mask, *rest):
         side = "key" if not any(p.requires_grad for p in branch.parameters()) else "query"
         seen[side] += map(tuple, unpadded(tokens, mask))
-        return real(branch, tokens, mask, *rest)
+        return real(t, branch, tokens, mask, *rest)
 
     monkeypatch.setattr(loop, "make_view", make_view)
     METHODS["mocose"](config, bar=False)

@@ -77,7 +77,7 @@ def test_an_interrupted_run_ends_as_an_unbroken_one(make, method, tmp_path, monk
 
 @pytest.mark.parametrize("method", sorted(TRAINED))
 def test_bf16_and_rare_options_give_finite_scores(make, method):
-    options = dict(precision="bf16", optimizer="adam", freeze_steps=2, warmup_steps=2)
+    options = dict(precision="bf16", optimizer="adam", warmup_steps=2)
     config = make(method, **options)
     fitted = METHODS[method](config, bar=False)
     assert np.isfinite(evaluate(fitted.encode, benchmarks.dev_tables("sample"))["average"])

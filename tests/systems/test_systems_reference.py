@@ -72,7 +72,7 @@ def test_a_missing_package_is_one_sentence(small, monkeypatch):
 
 
 @pytest.mark.parametrize("change", [
-    {"mlp": "training"}, {"selection": "dev"}, {"precision": "bf16"}, {"freeze_steps": 2},
+    {"mlp": "training"}, {"selection": "dev"}, {"precision": "bf16"},
     {"pooling": "first_last"},
 ])  # fmt: skip
 def test_what_they_cannot_do_is_refused(small, change):

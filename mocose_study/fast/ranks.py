@@ -1,0 +1,79 @@
+"""Several processes as one training, as `accelerate launch` or `torchrun` starts them."""
+
+import atexit
+import os
+from datetime import timedelta
+from functools import cache
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from mocose_lib.model import View
+from mocose_lib.trainer import Alone
+from mocose_study.config import InputError
+
+from .processor import default_device
+
+PATIENCE = timedelta(hours=12)  # the others wait while the first process evaluates
+
+
+class Ranks(Alone):
+    """The processes of this launch; each has a GPU, or they share the CPU.
+
+    Loss, gradients, queue and target are those of one process with the whole batch, up to the
+    rounding of sums. Dropout draws other numbers from the same distribution.
+    """
+
+    def __init__(self):
+        from accelerate import PartialState  # a second that runs by themselves need not wait
+
+        state = PartialState(cpu=default_device() == "cpu", timeout=PATIENCE)
+        atexit.register(state.destroy_process_group)
+        self.rank, self.size = state.process_index, state.num_processes
+
+    def own(self, view: View) -> View:
+        """Raises InputError when the batch cannot be split evenly."""
+        n, rest = divmod(len(view.words), self.size)
+        if rest:
+            raise InputError(
+                f"batch_size = {len(view.words)} cannot be split among {self.size} processes; "
+                f"set a multiple of {self.size}."
+            )
+        rows = slice(self.rank * n, (self.rank + 1) * n)
+        positions = None if view.positions is None else view.positions[rows]
+        return View(view.words[rows], view.mask[rows], positions)
+
+    def gather(self, keys: Tensor) -> list[Tensor]:
+        """Gradients of a process's loss reach the keys of every other one."""
+        return list(_Gather.apply(keys.contiguous(), self))
+
+    def average(self, tensors: list[Tensor]) -> None:
+        flat = torch.cat([tensor.flatten() for tensor in tensors])
+        dist.all_reduce(flat)
+        parts = (flat / self.size).split([tensor.numel() for tensor in tensors])
+        for tensor, part in zip(tensors, parts, strict=True):
+            tensor.copy_(part.view_as(tensor))
+
+    def seed(self, seed: int, step: int) -> None:
+        torch.manual_seed((seed * 1_000_003 + step) * self.size + self.rank)
+
+
+class _Gather(torch.autograd.Function):
+    @staticmethod
+    def forward(context, keys: Tensor, group: Ranks) -> tuple[Tensor, ...]:
+        context.rank, every = group.rank, [torch.empty_like(keys) for _ in range(group.size)]
+        dist.all_gather(every, keys)
+        return tuple(every)
+
+    @staticmethod
+    def backward(context, *gradients: Tensor) -> tuple[Tensor, None]:
+        every = torch.stack(gradients)
+        dist.all_reduce(every)  # what the losses of all processes ask of all keys
+        return every[context.rank], None
+
+
+@cache
+def ranks() -> Alone:
+    """The processes of this launch, or this one alone."""
+    return Ranks() if int(os.environ.get("WORLD_SIZE", "1")) > 1 else Alone()

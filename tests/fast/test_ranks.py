@@ -1,0 +1,62 @@
+"""Two processes train as one with the whole batch; gloo on the CPU stands for several GPUs."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from texts import ROOT
+from trained_by import WAYS
+
+HERE = ROOT / "tests" / "fast"
+LAUNCH = ("-m", "torch.distributed.run", "--nproc-per-node", "2")
+
+
+def launched(*arguments, cwd=ROOT):
+    """What two processes, or one, say; they compute with one thread each."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    command = [sys.executable, *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ranks")
+    script = (HERE / "trained_by.py", ROOT / "data" / "encoders" / "tiny", folder)
+    for launch in ((), LAUNCH):
+        done = launched(*launch, *script)
+        assert done.returncode == 0, done.stderr[-2000:]
+    return [torch.load(folder / f"{name}.pt") for name in ("1-0", "2-0", "2-1")]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_two_processes_train_as_one(found, way):
+    alone, first, second = (of[way] for of in found)
+    torch.testing.assert_close(first["losses"], alone["losses"], rtol=1e-6, atol=1e-6)
+    unit = [torch.nn.functional.normalize(x["queue"], dim=1) for x in (first, alone)]
+    torch.testing.assert_close(*unit, rtol=0, atol=5e-6)
+    # Adam divides a gradient by its own size, and enlarges the rounding of the smallest ones
+    torch.testing.assert_close(first["weights"], alone["weights"], rtol=0, atol=1e-4)
+    for name, value in first.items():
+        assert torch.equal(value, second[name]), f"{name} is not alike on both processes"
+
+
+RUN = (Path(sys.executable).with_name("mocose"), "run", "--profile", "smoke")
+
+
+def test_a_run_of_two_processes_writes_one_file(tmp_path):
+    done = launched(*LAUNCH, *RUN, "--out", tmp_path / "runs")
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert len(list((tmp_path / "runs").iterdir())) == 1
+    assert done.stdout.count("sts_avg") == 1
+
+
+@pytest.mark.parametrize(("change", "sentence"), [
+    (("--method", "simcse"), "simcse trains in one process"),
+    (("--batch-size", "33"), "batch_size = 33 cannot be split among 2 processes; set a multiple"),
+])  # fmt: skip
+def test_what_two_processes_cannot_do_is_one_sentence(tmp_path, change, sentence):
+    done = launched(*LAUNCH, *RUN, "--out", tmp_path / "runs", *change)
+    assert done.returncode != 0 and sentence in done.stderr

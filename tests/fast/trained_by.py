@@ -1,0 +1,48 @@
+"""Trains MoCoSE for a few steps in each of some ways and saves what came out: for test_ranks.py."""
+
+import sys
+
+import torch
+
+from mocose_lib import Encoder, Settings
+from mocose_lib.batches import batches
+from mocose_lib.train import MoCoSE, Text, train_step
+from mocose_study.fast.ranks import ranks
+
+WAYS = {
+    "queue alone": {},
+    "batch negatives": {"batch_negatives": True},
+    "published": {
+        "batch_negatives": True, "shared_embeddings": True, "detach_keys": False,
+        "target_projection_trained": True, "ema_moment": "before_forward",
+        "queue_growth": "published", "fgsm_epsilon": 1e-3, "fgsm_gradient": "stale",
+    },
+    "FGSM": {"fgsm_epsilon": 1e-3, "batch_negatives": True},
+    "augmented": {"token_cutoff": 0.2, "feature_cutoff": 0.1, "position_shuffle": True},
+    "latest keys": {"queue_keys": "latest"},
+}  # fmt: skip
+WORDS = "a man plays the guitar while two dogs run over a green field in the early morning".split()
+SENTENCES = [" ".join(WORDS[i : i + 2 + (i * j) % 9]) for i in range(9) for j in range(9)]
+
+
+def trained(encoder: str, way: dict) -> dict:
+    sizes = {"steps": 5, "batch_size": 8, "queue_size": 24, "queue_init": 8}
+    exact = {"batch_lengths": "mixed", "head_dropout": 0.0, "lr": 1e-5, "head_lr": 1e-5}
+    settings = Settings(**sizes, **exact, **way)
+    t = MoCoSE(settings, Encoder.load(encoder, dropout=0.0))
+    t.ranks, losses = ranks(), []
+    text = Text(t.scored, SENTENCES, settings)
+    rows = batches(text.lengths, settings)
+    for step in range(1, settings.steps + 1):
+        train_step(t, *text.views(next(rows), t.generator), step)
+        losses.append(t.loss)
+    weights = [p.detach().flatten() for p in (*t.online.parameters(), *t.target.parameters())]
+    return {
+        "losses": torch.stack(losses), "queue": t.queue.keys, "weights": torch.cat(weights),
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    encoder, folder = sys.argv[1:]
+    found = {name: trained(encoder, way) for name, way in WAYS.items()}
+    torch.save(found, f"{folder}/{ranks().size}-{ranks().rank}.pt")

@@ -1,0 +1,52 @@
+"""MTEB computes the same scores of the same model; its data are replaced by local ones."""
+
+import datasets
+import mteb
+import pytest
+
+from mocose_lib import Encoder, evaluate
+from mocose_study.data import benchmarks
+from mocose_study.data.encoders import locate
+from mocose_study.results.mteb_model import MTEBModel
+
+NAMES = {"STS-B": "STSBenchmark", "SICK-R": "SICK-R"}  # of MTEB; the others have one name
+
+
+def scored_by_mteb(model, pairs, name="STS12"):
+    task = mteb.get_task(name)
+    columns = {c: pairs[c].tolist() for c in ("sentence1", "sentence2", "score")}
+    task.dataset = datasets.DatasetDict({"test": datasets.Dataset.from_dict(columns)})
+    task.data_loaded = True
+    (result,) = mteb.evaluate(model, [task], cache=None, show_progress_bar=False).task_results
+    return 100 * result.get_score()
+
+
+@pytest.fixture(scope="module")
+def encode():
+    return Encoder.load(locate("tiny"), pooling="mean").encode
+
+
+def test_the_open_pairs_have_the_same_scores(encode):
+    tables = benchmarks.test_tables("open")
+    ours = evaluate(encode, tables)
+    for name, pairs in tables.items():
+        theirs = scored_by_mteb(MTEBModel(encode), pairs)
+        assert theirs == pytest.approx(ours[f"{name} all"], abs=0.1)
+
+
+def test_a_saved_model_is_one_for_mteb_too(encode, tmp_path):
+    from sentence_transformers import SentenceTransformer
+
+    Encoder.load(locate("tiny"), pooling="mean").save(tmp_path / "model")
+    tables = benchmarks.test_tables("open")
+    theirs = scored_by_mteb(SentenceTransformer(str(tmp_path / "model")), tables["snli2017 test"])
+    assert theirs == pytest.approx(evaluate(encode, tables)["snli2017 test all"], abs=0.1)
+
+
+def test_the_seven_tasks_have_the_same_scores(real_data, encode):
+    tables = benchmarks.test_tables("real")
+    ours = evaluate(encode, tables)
+    for name, pairs in tables.items():
+        task = name.removesuffix(" test")
+        theirs = scored_by_mteb(MTEBModel(encode), pairs, NAMES.get(task, task))
+        assert theirs == pytest.approx(ours[f"{name} all"], abs=0.1)
