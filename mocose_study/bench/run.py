@@ -17,12 +17,14 @@ from mocose_study.runs.files import finite
 from mocose_study.runs.stamp import stamp
 from mocose_study.systems.simcse_st import library
 
-from . import cost, floor, parts, training
+from . import before, cost, floor, parts, training
 from .authors import Checkout
 from .clock import in_turns
 from .material import SIZES, Sizes
 
-PARTS = ("training", "breakdown", "evaluation", "cost", "grid", "memory", "gpu")
+PARTS = (
+    "training", "breakdown", "evaluation", "cost", "grid", "memory", "pretraining", "start", "gpu"
+)  # fmt: skip
 
 
 def bench(
@@ -107,6 +109,8 @@ def _work(sizes: Sizes, precisions, authors, shown: tqdm) -> dict[str, Callable]
         "cost": lambda: cost.measure(sizes, precisions[-1], shown),
         "grid": lambda: rows(parts.grid(sizes)),
         "memory": lambda: parts.memory(sizes),
+        "pretraining": lambda: rows(before.pretraining(sizes, precisions)),
+        "start": before.start,
         "gpu": lambda: rows(parts.gpu(sizes)),
     }
 

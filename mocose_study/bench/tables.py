@@ -28,6 +28,8 @@ evaluation | STS tasks / *, batch of 128 | * STS, batch 128 | STS | 2
 evaluation | transfer tasks / encoding them (at most) | transfer | encoding | 3
 evaluation | probe / training step (at most) | probe | step | 1
 grid | grid: side by side / one at a time | one at a time | side by side | 1.3
+pretraining | pre-training: floor / float32 | floor float32 | pre-training float32 | 0.6
+pretraining | pre-training: bf16 / float32 | pre-training float32 | pre-training bf16 | 2
 gpu | GPU: floor / MoCoSE bf16 | floor bf16 | MoCoSE bf16 | 0.45
 gpu | GPU: many runs side by side / one | one at a time | side by side | 10
 """.replace("*", "sentence-transformers").strip()
@@ -162,6 +164,13 @@ def same_scores(record: dict) -> float:
     found = [{"encoder": row["encoder"], **row["scores"]} for row in measured]
     by_encoder = pd.DataFrame(found).groupby("encoder")
     return float((by_encoder.max() - by_encoder.min()).to_numpy().max())
+
+
+def pretraining(record: dict) -> pd.DataFrame:
+    """Tokens a second of every encoder and precision, padding included, and the floor's."""
+    table = rows(record, "pretraining")
+    table = table.assign(rate=table["tokens"] / table["seconds"])
+    return table.pivot_table(index="encoder", columns="system", values="rate", aggfunc="median")
 
 
 def memory_growth(record: dict) -> float:

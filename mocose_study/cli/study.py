@@ -139,7 +139,7 @@ class Bench(Sized):
     seconds: float | None = None
     """Training of each competitor in each round; default: the profile's."""
     parts: tuple[str, ...] = ()
-    """Some of training, breakdown, evaluation, cost, grid, memory, gpu; default: all."""
+    """Some of training, breakdown, evaluation, cost, grid, memory, pretraining, start, gpu."""
     authors: Path | None = None
     """A checkout of the authors' public code, to be timed beside ours."""
 
