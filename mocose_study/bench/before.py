@@ -1,5 +1,7 @@
 """What stands before a section's runs: pre-training, laying out the text, and a run's start."""
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -83,6 +85,9 @@ def start() -> list[dict]:
             for batch in corpus.iter(BATCH):
                 np.concatenate(ids_of(batch["sentence"]))
             found.append({"what": f"{size:,} sentences", "seconds": time.perf_counter() - begun})
+    begun = time.perf_counter()
+    subprocess.run([sys.executable, "-c", "import mocose_study.runs.run"], check=True)
+    found.append({"what": "imports", "seconds": time.perf_counter() - begun})
     return found + processes(1, _warm)[0]
 
 

@@ -18,6 +18,7 @@ from mocose_study.data.encoders import PINNED
 RUN = """--profile base --precision float32 --steps 2 --eval-every 2 --batch-size 8 --corpus-size 64
 --max-length 16 --eval-max-length 16 --queue-size 16 --queue-init 8 --seed 3 --out made"""
 TEXT = "wiki1m_for_simcse.txt"
+START = ("-c", "from mocose_study.cli import main; main()")
 
 
 @pytest.fixture
@@ -26,7 +27,10 @@ def repositories(tiny, tmp_path):
     encoder, corpus = tmp_path / "hub" / "encoder", tmp_path / "hub" / "corpus"
     shutil.copytree(tiny, encoder)
     corpus.mkdir()
-    (corpus / TEXT).write_text("\n".join(open_sentences(80)))
+    sentences = open_sentences(80)
+    (corpus / TEXT).write_text("\n".join(sentences))
+    triplets = {"sent0": sentences[:60], "sent1": sentences[:60], "hard_neg": sentences[20:]}
+    pd.DataFrame(triplets).to_csv(corpus / "nli_for_simcse.csv", index=False)
     found = {"bert-base-uncased": (encoder, PINNED["bert-base-uncased"]),
              "datasets/princeton-nlp/datasets-for-simcse": (corpus, "f" * 40)}  # fmt: skip
     for task, (_, name, revision) in benchmarks.STS.items():
@@ -47,14 +51,12 @@ def mocose(tmp_path):
     listed = benchmarks.pair_digests(pairs)
     (study / "data" / "paper" / "sickr_test_pairs.txt").write_text("\n".join(listed))
 
-    def call(endpoint: str, *arguments: str):
+    def call(endpoint: str, *arguments: str, script=START):
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "MOCOSE_"))}
         own = {"HF_ENDPOINT": endpoint, "HF_HOME": str(tmp_path / "home"),
                "HF_HUB_DISABLE_XET": "1", "MOCOSE_STUDY": str(study)}  # fmt: skip
-        command = [sys.executable, "-c", "from mocose_study.cli import main; main()", *arguments]
-        return subprocess.run(
-            command, cwd=tmp_path, env=kept | own, capture_output=True, text=True, timeout=300
-        )
+        command = [sys.executable, *script, *arguments]
+        return subprocess.run(command, cwd=tmp_path, env=kept | own, capture_output=True, text=True)
 
     return call
 
@@ -69,6 +71,19 @@ def test_a_run_of_base_gets_all_it_needs_from_the_hub(repositories, mocose, tmp_
         for name, (_, revision) in repositories.items():
             asked = "main" if "simcse" in name else revision
             assert any(f"{name}/resolve/{asked}" in line for line in hub.asked), name
+
+
+@pytest.mark.slow
+def test_every_section_of_base_runs_on_what_the_hub_gives(repositories, mocose, tmp_path):
+    """What no hub has in the right form is asked of a data folder, in one sentence."""
+    sections = (ROOT / "tests" / "data" / "base_sections.py",)
+    with Hub(repositories) as hub:
+        done = mocose(hub.url, str(tmp_path / "made"), script=sections)
+    assert done.returncode == 0, done.stderr
+    failed = json.loads(done.stdout.splitlines()[-1])
+    other = {name: s for name, s in failed.items() if "needs a data folder" not in s}
+    assert not other
+    assert len(list((tmp_path / "made").glob("*.json"))) > 60
 
 
 @pytest.mark.parametrize("what", ["no network", "another revision", "a broken transfer"])
