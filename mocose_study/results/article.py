@@ -11,6 +11,7 @@ from mocose_study.sections import GRIDS
 from mocose_study.sections.grid import Grid
 
 from .conclude import headline, judged
+from .ledger import place_of, summary
 from .show import beside_paper, labels_of
 from .tables import markdown, table_of
 
@@ -116,10 +117,10 @@ def ledger(parts: list[Part], pages: list[str]) -> str:
     if not tables:
         return f"{head} No claim is judged at this profile yet."
     every_claim = pd.concat(tables, ignore_index=True)
-    rows = pd.crosstab(every_claim["source"], every_claim["verdict"])
-    rows = rows.reindex(columns=[word for word in WORDS if word in rows])
-    rows = rows.astype(object).where(rows > 0, "").rename(columns=colored).reset_index()
-    return f"{head}\n\n{markdown(rows.rename(columns={'source': 'claims of'}))}"
+    rows = summary(every_claim.assign(place=every_claim["source"].map(place_of)))
+    rows = rows.loc[:, rows.any()].astype(object).where(rows > 0, "")
+    rows = rows.rename(columns=colored).rename_axis("claims of").reset_index()
+    return f"{head}\n\n{markdown(rows)}"
 
 
 def colored(word: str) -> str:

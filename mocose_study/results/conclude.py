@@ -76,7 +76,8 @@ def headline(found: pd.DataFrame) -> str:
     """The section's first claim, and what the runs say to it."""
     first = found.iloc[0]
     answer = f"{first['verdict']} ({first['reason']})"
-    return f"{first['source']} says: “{first['text']}” Here this is {answer}."
+    source = first["source"][0].upper() + first["source"][1:]
+    return f"{source} says: “{first['text']}” Here this is {answer}."
 
 
 def counted(found: pd.DataFrame) -> str:
