@@ -151,7 +151,7 @@ def contrast(t: MoCoSE, query: Tensor, every: list[Tensor], negatives: Tensor) -
     """InfoNCE as the settings say, of this process's queries; `every` has all processes' keys."""
     s, keys = t.settings, every[t.ranks.rank]
     others = [other for other in every if other is not keys] if s.batch_negatives else []
-    negatives = torch.cat([negatives, *others])
+    negatives = torch.cat([negatives, *others]) if others else negatives
     return info_nce(query, keys, negatives, s.temperature, s.similarity, s.batch_negatives)
 
 

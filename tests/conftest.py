@@ -233,12 +233,16 @@ def smoke_study(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
-def real_data() -> Path:
-    """The folder with the real data: MOCOSE_DATA, or ../shared/data beside the checkout."""
+@pytest.fixture
+def real_data(monkeypatch) -> Path:
+    """The folder with the real data: MOCOSE_DATA, or ../shared/data beside the checkout.
+
+    MOCOSE_DATA leads to it during the test.
+    """
     folder = Path(os.environ.get("MOCOSE_DATA") or ROOT.parent / "shared" / "data")
     if not (folder / "sts").is_dir():
         pytest.skip("no real data here: set MOCOSE_DATA to the data folder")
+    monkeypatch.setenv("MOCOSE_DATA", str(folder))
     return folder
 
 

@@ -87,7 +87,6 @@ def test_any_function_is_measured_on_any_files(study):
 
 
 def test_real_tasks_and_transfer_without_files(real_data, monkeypatch):
-    monkeypatch.setenv("MOCOSE_DATA", str(real_data))
     monkeypatch.setattr(use.benchmarks, "TRANSFER", ("CR",))
     found = use.measure(lambda s: hashed_words(s, 32), [], with_transfer=True)
     assert {"STS12 test all", "SICK-R test all", "CR test"} <= set(found)

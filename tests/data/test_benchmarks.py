@@ -39,8 +39,7 @@ def test_the_seven_tasks_are_read_from_the_data_folder(folder):
         benchmarks.test_tables("real")
 
 
-def test_the_sizes_of_the_real_tasks(real_data, monkeypatch):
-    monkeypatch.setenv("MOCOSE_DATA", str(real_data))
+def test_the_sizes_of_the_real_tasks(real_data):
     sizes = [len(table) for table in benchmarks.test_tables("real").values()]
     assert sizes == [3108, 1500, 3750, 3000, 1186, 1379, 4927]
     assert len(benchmarks.dev_tables("real")["STS-B dev"]) == 1500

@@ -13,7 +13,6 @@ def test_dev_pairs_that_occur_in_a_test_set_are_left_out(monkeypatch):
     assert list(benchmarks.blind_tables("own")["own dev"]["sentence1"]) == ["a", "c"]
 
 
-def test_607_pairs_of_stsb_dev_are_in_no_test_set(real_data, monkeypatch):
-    monkeypatch.setenv("MOCOSE_DATA", str(real_data))
+def test_607_pairs_of_stsb_dev_are_in_no_test_set(real_data):
     assert len(benchmarks.dev_tables("real")["STS-B dev"]) == 1500
     assert len(benchmarks.blind_tables("real")["STS-B dev"]) == 1500 - 893

@@ -99,8 +99,7 @@ def test_what_the_hub_does_not_give_is_one_sentence(repositories, mocose, what):
     assert "encoder 'bert-base-uncased' is neither a folder" in last and "hub" in last
 
 
-def test_the_test_split_of_sickr_is_found_among_all_its_pairs(real_data, monkeypatch):
-    monkeypatch.setenv("MOCOSE_DATA", str(real_data))
+def test_the_test_split_of_sickr_is_found_among_all_its_pairs(real_data):
     test, *others = (benchmarks.sts_pairs("SICK-R", split) for split in ("test", "dev", "train"))
     columns = list(benchmarks.PAIR_COLUMNS)
     found = benchmarks.sickr_test(pd.concat([others[1], test, others[0]], ignore_index=True))

