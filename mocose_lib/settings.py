@@ -94,9 +94,8 @@ class Settings:
             check(name, getattr(self, name), kind, span)
             if kind is float:  # 1 and 1.0 are equal and need one text
                 object.__setattr__(self, name, float(getattr(self, name)))
-        for wrong, sentence in self.contradictions():
-            if wrong:
-                raise InputError(sentence)
+        for sentence in self.contradictions():
+            raise InputError(sentence)
 
     @property
     def traceable_distance(self) -> float:
@@ -105,24 +104,24 @@ class Settings:
         return reach + self.queue_size / self.batch_size
 
     def contradictions(self):
-        """Pairs of (do two values contradict each other, the sentence that says so)."""
-        sentence = f"warmup_steps = {self.warmup_steps} is larger than steps = {self.steps}."
-        yield self.warmup_steps > self.steps, sentence
-        sentence = f"queue_init = {self.queue_init} is larger than queue_size = {self.queue_size}."
-        yield self.queue_init > self.queue_size, sentence
-        sentence = "queue_size = 0 leaves the loss without negatives; set batch_negatives = True."
-        yield self.queue_size == 0 and not self.batch_negatives, sentence
+        """A sentence for every two values that contradict each other."""
+        if self.warmup_steps > self.steps:
+            yield f"warmup_steps = {self.warmup_steps} is larger than steps = {self.steps}."
+        if self.queue_init > self.queue_size:
+            yield f"queue_init = {self.queue_init} is larger than queue_size = {self.queue_size}."
+        if self.queue_size == 0 and not self.batch_negatives:
+            yield "queue_size = 0 leaves the loss without negatives; set batch_negatives = True."
         for low, high in self.negatives_slice:
-            sentence = f"negatives_slice ({low}, {high}) needs 0 <= low < high <= queue_size."
-            yield not 0 <= low < high <= self.queue_size, sentence
-        sentence = "predictor_dim needs a projection; set projection_layers >= 1, or leave it out."
-        yield self.predictor_dim is not None and self.projection_layers == 0, sentence
-        sentence = "detach_keys = False changes nothing by itself; set shared_embeddings = True."
-        yield not self.detach_keys and not self.shared_embeddings, sentence
-        sentence = "target_projection_trained = True needs gradients; set detach_keys = False."
-        yield self.target_projection_trained and self.detach_keys, sentence
-        sentence = "fgsm_epsilon would be rounded away in bf16; set precision = 'float32'."
-        yield self.fgsm_epsilon > 0 and self.precision != "float32", sentence
+            if not 0 <= low < high <= self.queue_size:
+                yield f"negatives_slice ({low}, {high}) needs 0 <= low < high <= queue_size."
+        if self.predictor_dim is not None and self.projection_layers == 0:
+            yield "predictor_dim needs a projection; set projection_layers >= 1, or leave it out."
+        if not self.detach_keys and not self.shared_embeddings:
+            yield "detach_keys = False changes nothing by itself; set shared_embeddings = True."
+        if self.target_projection_trained and self.detach_keys:
+            yield "target_projection_trained = True needs gradients; set detach_keys = False."
+        if self.fgsm_epsilon > 0 and self.precision != "float32":
+            yield "fgsm_epsilon would be rounded away in bf16; set precision = 'float32'."
 
 
 @cache

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
 from transformers import AutoTokenizer
 
 from mocose_lib import Encoder, evaluate
@@ -83,7 +82,7 @@ def start() -> list[dict]:
             corpus, ids_of = load_corpus(name, size), tokens.token_ids(tokenizer, 32)
             begun = time.perf_counter()
             for batch in corpus.iter(BATCH):
-                np.concatenate(ids_of(batch["sentence"]))
+                ids_of(batch["sentence"])
             found.append({"what": f"{size:,} sentences", "seconds": time.perf_counter() - begun})
     begun = time.perf_counter()
     subprocess.run([sys.executable, "-c", "import mocose_study.runs.run"], check=True)

@@ -22,9 +22,7 @@ from .authors import Checkout
 from .clock import in_turns
 from .material import SIZES, Sizes
 
-PARTS = (
-    "training", "breakdown", "evaluation", "cost", "grid", "memory", "pretraining", "start", "gpu"
-)  # fmt: skip
+PARTS = "training breakdown evaluation cost grid memory pretraining start gpu".split()
 
 
 def bench(
@@ -72,9 +70,9 @@ def _measured(profile: str, sizes: Sizes, wanted: list[str], authors, bar: bool)
     about = {"profile": profile, "sizes": json.loads(json.dumps(asdict(sizes)))}
     record = {**about, "seconds": 0.0}
     if unfinished.exists():
-        before = json.loads(unfinished.read_text())
-        if {name: before[name] for name in about} == about:
-            record = before
+        earlier = json.loads(unfinished.read_text())
+        if {name: earlier[name] for name in about} == about:
+            record = earlier
     if "peaks" not in record:
         record["peaks"] = {p: floor.peak(p, sizes.seconds) for p in floor.DTYPES}
     peaks = record["peaks"]

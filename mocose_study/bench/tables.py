@@ -33,6 +33,13 @@ pretraining | pre-training: bf16 / float32 | pre-training float32 | pre-training
 gpu | GPU: floor / MoCoSE bf16 | floor bf16 | MoCoSE bf16 | 0.45
 gpu | GPU: many runs side by side / one | one at a time | side by side | 10
 """.replace("*", "sentence-transformers").strip()
+AUTHORS, FLOOR = "MoCoSE float32 / authors' code", "floor / MoCoSE float32"
+ANSWERS = {
+    "MoCoSE beside the authors' code": AUTHORS,
+    "SimCSE beside sentence-transformers": "SimCSE float32 / sentence-transformers",
+    "STS evaluation beside theirs": "STS tasks / sentence-transformers, batch of 128",
+    "Share of the floor that a step reaches": FLOOR,
+}
 NOT_MEASURED = {"authors' code"}  # a row says so where a record lacks it
 COLUMNS = ["figure", "encoder", "text", "median", "low", "high", "n"]
 COLUMNS += ["by processor time", "target", "reached"]
@@ -147,6 +154,29 @@ def _lines(record: dict, part: str, figure: str, slow: str, fast: str, aim: str)
             yield line
         elif slow in NOT_MEASURED:
             yield line | {"reached": "not measured"}
+
+
+def answers(record: dict) -> list[str]:
+    """The main ratios in sentences: the range of the medians over encoders and texts."""
+    found, said = ratios(record), []
+    for words, figure in ANSWERS.items():
+        medians = found.loc[found["figure"] == figure, "median"].dropna()
+        ends, form = (medians.min(), medians.max()), "{:.0%}" if figure == FLOOR else "{:.1f} times"
+        measured = " to ".join(map(form.format, ends)) if len(medians) else "not measured"
+        said.append(f"{words}: {measured}.")
+    return said
+
+
+def at_the_floor(record: dict) -> list[str]:
+    """What bounds the ratio to the authors' code: the same ratio for a step at the floor."""
+    found = ratios(record).set_index(["figure", "encoder", "text"])["median"]
+    authors, floor = (found.xs(name) for name in (AUTHORS, FLOOR))
+    return [
+        f"{encoder}: MoCoSE reaches {share:.0%} of the floor. At the floor itself it would be "
+        f"{authors[encoder, text] / share:.1f} times as fast as the authors' code."
+        for (encoder, text), share in floor.items()
+        if pd.notna(authors.get((encoder, text)))
+    ]
 
 
 def cost(record: dict) -> tuple[pd.DataFrame, dict[str, float]]:

@@ -10,71 +10,63 @@ MODELS_NEEDED = {"synonym": 1, "insertion": 1, "paraphrase": 1, "back_translatio
 
 
 def contradictions(c):
-    """Pairs of (is the Config `c` wrong, the sentence that says so)."""
-    yield c.batch_size > c.corpus_size, (
-        f"batch_size = {c.batch_size} is larger than corpus_size = {c.corpus_size}."
-    )
-    yield c.whitened_on > c.corpus_size, (
-        f"whitened_on = {c.whitened_on} is larger than corpus_size = {c.corpus_size}."
-    )
+    """A sentence for everything that is wrong with the Config `c`."""
+    if c.batch_size > c.corpus_size:
+        yield f"batch_size = {c.batch_size} is larger than corpus_size = {c.corpus_size}."
+    if c.whitened_on > c.corpus_size:
+        yield f"whitened_on = {c.whitened_on} is larger than corpus_size = {c.corpus_size}."
     distorted = c.position_shuffle or c.token_cutoff > 0 or c.feature_cutoff > 0
-    yield distorted and c.method not in VIEWS_DISTORTED, (
-        f"{c.method} has no position_shuffle, token_cutoff and feature_cutoff; leave them out, or "
-        f"set method to one of {VIEWS_DISTORTED}."
-    )
-    yield c.fgsm_epsilon > 0 and c.method != "mocose", (
-        f"{c.method} has no FGSM, which only mocose has; set fgsm_epsilon = 0 (presets may set it)."
-    )
-    rewritten = c.text_augmentation != "none"
-    yield rewritten and c.method not in TEXT_AUGMENTED, (
-        f"{c.method} has no text_augmentation; set it to 'none', or method to one of "
-        f"{TEXT_AUGMENTED}."
-    )
     shortened = c.crop > 0 or c.word_deletion > 0
-    yield shortened and c.method not in SHORTENED, (
-        f"{c.method} has no crop and word_deletion; set them to 0, or method to one of {SHORTENED}."
-    )
+    rewritten = c.text_augmentation != "none"
+    for asked, names, able in (
+        (distorted, "position_shuffle, token_cutoff and feature_cutoff", VIEWS_DISTORTED),
+        (shortened, "crop and word_deletion", SHORTENED),
+        (rewritten, "text_augmentation", TEXT_AUGMENTED),
+        (c.fgsm_epsilon > 0, "FGSM (set fgsm_epsilon = 0 where a preset sets it)", VIEWS_DISTORTED),
+    ):
+        if asked and c.method not in able:
+            yield f"{c.method} has no {names}; leave it out, or set method to one of {able}."
     needed = MODELS_NEEDED.get(c.text_augmentation, 0)
-    yield len(c.augmentation_models) not in (0, needed), (
-        f"augmentation_models names {len(c.augmentation_models)}, but text_augmentation = "
-        f"{c.text_augmentation!r} needs {needed}."
-    )
+    if len(c.augmentation_models) not in (0, needed):
+        yield (
+            f"augmentation_models names {len(c.augmentation_models)}, but text_augmentation = "
+            f"{c.text_augmentation!r} needs {needed}."
+        )
+    if c.same_mask and (c.positives != "same" or shortened or rewritten):
+        yield (
+            "same_mask needs two views of the same tokens; leave positives, crop, word_deletion and "
+            "text_augmentation out."
+        )
     yield from _of_systems(c)
 
 
 def _of_systems(c):
     """The same for fields that some systems alone read."""
-    rewritten = c.text_augmentation != "none"
-    shortened = c.crop > 0 or c.word_deletion > 0
-    other_tokens = c.positives != "same" or shortened or rewritten
-    yield c.same_mask and other_tokens, (
-        "same_mask needs two views of the same tokens; leave positives, crop, word_deletion and "
-        "text_augmentation out."
-    )
-    yield c.dropout_low > c.dropout_high, (
-        f"dropout_low = {c.dropout_low} is larger than dropout_high = {c.dropout_high}."
-    )
-    yield c.method == "ct" and c.batch_size % (c.ct_negatives + 1) > 0, (
-        f"batch_size = {c.batch_size} is no multiple of ct_negatives + 1 = {c.ct_negatives + 1}, "
-        "a sentence with its negatives."
-    )
-    yield c.method == "declutr" and c.span_min > c.max_length - 2, (
-        f"span_min = {c.span_min} leaves no span in max_length = {c.max_length}, "
-        "two of which are special tokens."
-    )
-    reference = ("never", "last", "adamw", "cosine", "float32")
+    if c.dropout_low > c.dropout_high:
+        yield f"dropout_low = {c.dropout_low} is larger than dropout_high = {c.dropout_high}."
+    if c.method == "ct" and c.batch_size % (c.ct_negatives + 1) > 0:
+        yield (
+            f"batch_size = {c.batch_size} is no multiple of ct_negatives + 1 = {c.ct_negatives + 1}, "
+            "a sentence with its negatives."
+        )
+    if c.method == "declutr" and c.span_min > c.max_length - 2:
+        yield (
+            f"span_min = {c.span_min} leaves no span in max_length = {c.max_length}, "
+            "two of which are special tokens."
+        )
     asked = (c.mlp, c.selection, c.optimizer, c.similarity, c.precision)
-    yield c.method == "simcse_reference" and asked != reference, (
-        "simcse_reference has one way only; set mlp = 'never', selection = "
-        "'last', optimizer = 'adamw', similarity = 'cosine' and precision = 'float32'."
-    )
-    yield c.method == "simcse_reference" and c.pooling not in ("cls", "mean"), (
-        f"simcse_reference has no pooling {c.pooling!r}; set pooling to 'cls' or 'mean'."
-    )
-    yield c.pooling == "cls_pooler" and c.method in POOLER_UNUSED, (
-        f"pooling = 'cls_pooler' would measure a layer that {c.method} does not train; "
-        "set pooling = 'cls'."
-    )
+    if c.method == "simcse_reference" and asked != ("never", "last", "adamw", "cosine", "float32"):
+        yield (
+            "simcse_reference has one way only; set mlp = 'never', selection = "
+            "'last', optimizer = 'adamw', similarity = 'cosine' and precision = 'float32'."
+        )
+    if c.method == "simcse_reference" and c.pooling not in ("cls", "mean"):
+        yield f"simcse_reference has no pooling {c.pooling!r}; set pooling to 'cls' or 'mean'."
+    if c.pooling == "cls_pooler" and c.method in POOLER_UNUSED:
+        yield (
+            f"pooling = 'cls_pooler' would measure a layer that {c.method} does not train; "
+            "set pooling = 'cls'."
+        )
 
 
 def accepts(kind, value) -> bool:

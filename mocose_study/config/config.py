@@ -16,7 +16,9 @@ from mocose_lib.settings import Count, InputError, Positive, Range, Settings, Sh
 
 from .checks import accepts, contradictions
 
-TextAugmentation = Literal["none", "typos", "synonym", "insertion", "paraphrase", "back_translation"]
+TextAugmentation = Literal[
+    "none", "typos", "synonym", "insertion", "paraphrase", "back_translation"
+]
 Dropout = Annotated[float, Range(0, 0.9)]
 Weight = Annotated[float, Range(0, 100)]  # of a term of a loss
 
@@ -87,7 +89,9 @@ class Config(Settings):
         for name, (kind, _) in specification(type(self)).items():
             if not accepts(kind, value := getattr(self, name)):
                 choices = get_args(kind) if get_origin(kind) is Literal else kind
-                raise InputError(f"{name} = {value!r} is not possible; it must be one of {choices}.")
+                raise InputError(
+                    f"{name} = {value!r} is not possible; it must be one of {choices}."
+                )
         super().__post_init__()
 
     def contradictions(self):

@@ -30,11 +30,17 @@ STS = {
     "STS14": ("sts/STS14.tsv", "mteb/sts14-sts", "6031580fec1f6af667f0bd2da0a551cf4f0b2375"),
     "STS15": ("sts/STS15.tsv", "mteb/sts15-sts", "ae752c7c21bf194d8b67fd573edf7ae58183cbe3"),
     "STS16": ("sts/STS16.tsv", "mteb/sts16-sts", "4d8694f8f0e0100860b497b999b3dbed754a0513"),
-    "STS-B": ("sts/STSB.{split}.tsv", "mteb/stsbenchmark-sts",
-              "b0fddb56ed78048fa8b90373c8a3cfc37b684831"),
-    "SICK-R": ("sts/SICKR.{split}.tsv", "mteb/sickr-sts",
-               "20a6d6f312dd54037fe07a32d58e5e168867909d"),
-}  # fmt: skip
+    "STS-B": (
+        "sts/STSB.{split}.tsv",
+        "mteb/stsbenchmark-sts",
+        "b0fddb56ed78048fa8b90373c8a3cfc37b684831",
+    ),
+    "SICK-R": (
+        "sts/SICKR.{split}.tsv",
+        "mteb/sickr-sts",
+        "20a6d6f312dd54037fe07a32d58e5e168867909d",
+    ),
+}
 HUB_SPLITS = {"dev": "validation", "test": "test", "train": "train"}
 PAIR_COLUMNS = ("score", "sentence1", "sentence2")
 
@@ -218,13 +224,17 @@ def transfer_task(name: str) -> pd.DataFrame:
 def check_labelled(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     """`frame` itself. Raises InputError on wrong columns or splits, empty cells, a single label."""
     if tuple(frame.columns) not in LABELLED_COLUMNS:
-        raise InputError(f"{name} has columns {list(frame)}; it needs {list(LABELLED_COLUMNS[0])}, "
-                         "or sentence1 and sentence2 in place of sentence.")  # fmt: skip
+        raise InputError(
+            f"{name} has columns {list(frame)}; it needs {list(LABELLED_COLUMNS[0])}, "
+            "or sentence1 and sentence2 in place of sentence."
+        )
     if frame.isna().any(axis=None) or (frame == "").any(axis=None):
         raise InputError(f"{name} has an empty cell: a row was cut off.")
     if set(frame["split"]) not in LABELLED_SPLITS:
-        raise InputError(f"{name} has the splits {sorted(set(frame['split']))}; it needs 'all', or "
-                         "'train', 'test' and perhaps 'dev'.")  # fmt: skip
+        raise InputError(
+            f"{name} has the splits {sorted(set(frame['split']))}; it needs 'all', or "
+            "'train', 'test' and perhaps 'dev'."
+        )
     if frame["label"].nunique() < 2:
         raise InputError(f"{name} has fewer than two labels; there is nothing to tell apart.")
     return frame

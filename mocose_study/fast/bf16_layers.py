@@ -25,11 +25,7 @@ def applies(model: nn.Module) -> bool:
 
 
 def states(
-    model: nn.Module,
-    words: Words,
-    mask: Mask | None,
-    positions: Positions | None,
-    first_only: bool,
+    model: nn.Module, words: Words, mask: Mask | None, positions: Positions | None, first_only: bool
 ) -> tuple[BFloat16[Tensor, "batch length width"], BFloat16[Tensor, "batch queries width"]]:
     """Output of the embedding layer, and of the last layer at all tokens or at the first alone."""
     embedded = model.embeddings(inputs_embeds=words, position_ids=positions)

@@ -45,11 +45,15 @@ def write_card(folder: Path, config: PretrainConfig) -> None:
     last = {k: v for k, v in record["curve"][-1].items() if k not in ("step", "tokens")}
     files = corpus_files(config.corpus) if config.corpus in CORPORA else []
     text = CARD.format(
-        **asdict(config), tokens=record["tokens"], step=record["step"],
-        minutes=record["seconds"] / 60, hardware=record["hardware"], scores=scores(config.name),
+        **asdict(config),
+        tokens=record["tokens"],
+        step=record["step"],
+        minutes=record["seconds"] / 60,
+        hardware=record["hardware"],
+        scores=scores(config.name),
         losses=", ".join(f"{name} {value:.3f}" for name, value in last.items()),
         sums="\n".join(f"- `{path.name}` sha256 `{sha256(path)}`" for path in files),
-    )  # fmt: skip
+    )
     (folder / "README.md").write_text(text, encoding="utf-8")
 
 

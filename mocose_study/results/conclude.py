@@ -10,15 +10,19 @@ import pandas as pd
 from IPython.display import Markdown
 
 from mocose_study.claims.verdicts import SEEDS_NEEDED, WORDS, verdicts
-from mocose_study.config import choose, configure
-from mocose_study.sections.grid import CONTROL, SEEDS, Grid
+from mocose_study.config import PROFILES, choose, configure
+from mocose_study.sections.grid import CONTROL, Grid
 
 from .show import blank
 from .tables import LAST, METRIC, summary, table_of
 
 COLUMNS = ["text", "verdict", "effect", "low", "high", "n", "paper", "reason"]
-MEANING = {METRIC: "average of the test tasks", LAST: "average of the test tasks at the last step",
-           "sts_dev": "score of the dev split", "transfer_avg": "mean transfer accuracy"}  # fmt: skip
+MEANING = {
+    METRIC: "average of the test tasks",
+    LAST: "average of the test tasks at the last step",
+    "sts_dev": "score of the dev split",
+    "transfer_avg": "mean transfer accuracy",
+}
 
 
 def verdict_table(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame | Markdown:
@@ -34,7 +38,7 @@ def judged(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame | str:
     if not len(runs) or not grid.claims:
         return "No runs of this section yet." if grid.claims else "This section judges no claims."
     profile = runs["profile"].iloc[0]
-    if len(choose(SEEDS, profile, "profile")) < SEEDS_NEEDED:
+    if choose(PROFILES, profile, "profile").seeds < SEEDS_NEEDED:
         return f"Profile {profile} judges no claims: it has fewer than {SEEDS_NEEDED} seeds."
     return verdicts(grid.claims, runs, grid.control, grid.starts)
 

@@ -1,4 +1,5 @@
-"""What is computed for the notebooks alone: regressions, the queue's ages, Figure 4's distance."""
+"""What is computed for the notebooks alone: regressions, the queue's ages, Figure 4's distance,
+neighbours of a sentence."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,6 +13,8 @@ from sklearn.model_selection import LeaveOneGroupOut, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
+from mocose_lib.evaluation.geometry import unit
+from mocose_lib.evaluation.sts import Encode
 from mocose_lib.queue import NegativeQueue
 from mocose_study.config import Config
 
@@ -60,3 +63,13 @@ def ages_over_time(config: Config, steps: int) -> list[Int[np.ndarray, " n"]]:
 def distance_to_optimum(align: float, uniform: float, norm: int) -> float:
     """L1 or L2 distance of (alignment, uniformity) to `OPTIMUM` (MoCoSE Figure 4)."""
     return float(np.linalg.norm([align - OPTIMUM[0], uniform - OPTIMUM[1]], norm))
+
+
+def nearest(systems: dict[str, Encode], asked: Sequence[str], pool: Sequence[str]) -> pd.DataFrame:
+    """For every sentence asked: the closest one of the pool, and its cosine, by every system."""
+    found = pd.DataFrame({"sentence": asked})
+    for name, encode in systems.items():
+        closeness = unit(encode(asked)) @ unit(encode(pool)).T
+        found[name] = [pool[i] for i in closeness.argmax(1)]
+        found[f"cosine {name}"] = closeness.max(1).round(2)
+    return found.set_index("sentence")

@@ -15,7 +15,7 @@ from mocose_study.claims.verdicts import DECIDED, SEEDS_NEEDED, UNTESTABLE, WORD
 from mocose_study.config import PROFILES, InputError, choose
 from mocose_study.data.files import study_folder
 from mocose_study.sections import GRIDS
-from mocose_study.sections.grid import PAPERS, SEEDS, Grid, statements
+from mocose_study.sections.grid import PAPERS, Grid, statements
 
 from .style import VERDICTS
 from .tables import METRIC, table_of
@@ -32,7 +32,7 @@ MARKED = re.compile(r"<!-- claim (\S+) (\S+) -->.*?<!-- /claim -->", re.S)
 
 def section(grid: Grid, profile: str) -> pd.DataFrame:
     """The verdicts on one section's claims; a profile of too few seeds judges none."""
-    enough = len(choose(SEEDS, profile, "profile")) >= SEEDS_NEEDED
+    enough = choose(PROFILES, profile, "profile").seeds >= SEEDS_NEEDED
     runs = table_of(grid, profile) if enough else pd.DataFrame()
     return verdicts(grid.claims, runs, grid.control, grid.starts)
 
@@ -140,7 +140,7 @@ def by_profile() -> pd.DataFrame:
     """A row a claim, a column a profile that has runs and judges: the verdicts side by side."""
     folder = study_folder() / "data" / "runs"
     there = [p for p in PROFILES if any((folder / p).glob("*.json"))]
-    there = [p for p in there if len(SEEDS[p]) >= SEEDS_NEEDED]
+    there = [p for p in there if PROFILES[p].seeds >= SEEDS_NEEDED]
     return pd.DataFrame({p: judged(p).set_index("id")["verdict"] for p in there})
 
 

@@ -1,5 +1,6 @@
 """Figures of the sections that compare systems, in the style of `plots`."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -7,7 +8,7 @@ from matplotlib.figure import Figure
 from mocose_study.claims.best_seeds import BEST, top_mean
 
 from .plots import beside_paper, curves
-from .style import OURS, PAPER, dots, mark_legend, rows_figure
+from .style import OURS, PAPER, WIDTH, dots, mark_legend, rows_figure, style, styles
 
 
 def systems(
@@ -23,6 +24,25 @@ def trajectory(history: pd.DataFrame, labels: list[str]) -> Figure:
     shown = history[history["label"].isin(labels)]
     alignment, uniformity = (f"{name} (lower is better)" for name in ("alignment", "uniformity"))
     return curves(shown, "alignment", alignment, "uniformity", uniformity)
+
+
+def pretraining(gains: pd.DataFrame) -> Figure:
+    """Gain over the best untrained pooling (`show.pretraining_gains`); every run is a dot."""
+    style()
+    figure, ax = plt.subplots(figsize=(WIDTH, 3.4))
+    for name, line in styles(gains["system"].unique()).items():
+        of_system = gains[gains["system"] == name]
+        means = of_system.groupby("tokens")["gain"].mean()
+        ax.plot(means.index, means, lw=2, label=name, **{**line, "marker": ""})
+        ax.plot(of_system["tokens"], of_system["gain"], "o", ms=4, alpha=0.5, color=line["color"])
+    ax.axhline(0, color="black", lw=0.8)
+    ax.set(xlabel="million tokens of pre-training", ylabel="gain over the best pooling (points)")
+    ax.set_xscale("log")
+    seen = sorted(gains["tokens"].unique())
+    ax.set_xticks(seen, [f"{tokens:.0f}" for tokens in seen])
+    ax.minorticks_off()
+    figure.legend(loc="outside upper left", ncols=4, frameon=False)
+    return figure
 
 
 def best_seeds(

@@ -1,6 +1,7 @@
 """What notebooks show: the library's own source, and tables beside the paper's numbers."""
 
 import inspect
+import json
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,7 +10,9 @@ from IPython.display import Markdown
 from scipy.stats import kendalltau
 
 from mocose_study.config import PROFILES, Config, InputError, choose, vary
+from mocose_study.data.files import encoders_folder
 from mocose_study.runs.files import read_run, run_file
+from mocose_study.sections.encoders import POOLINGS
 from mocose_study.sections.grid import Grid, paper_table
 
 from .tables import LAST, METRIC, markdown, records, summary, table_of
@@ -97,7 +100,7 @@ def stored(config: Config, profile: str) -> str:
 
 def two_way(grid: Grid, values: dict[str, float]) -> pd.DataFrame:
     """Values by label, where labels are "row, column", in the form of the paper's table."""
-    row, column = (name.replace("_", " ") for name in grid.paper_by)
+    row, column = (name.replace("_", " ") for name in grid.paper_by[:2])
     cells = [(*label.split(", "), value) for label, value in values.items() if ", " in label]
     table = pd.DataFrame(cells, columns=[row, column, "value"]).astype({row: int})
     order = paper_table(grid.paper)[grid.paper_by[1]].unique()
@@ -153,7 +156,7 @@ def paper_values(grid: Grid, metric: str = "avg") -> dict[str, float]:
         return {}
     table = paper_table(grid.paper)
     table = table[table["metric"] == metric]
-    keys = table[list(grid.paper_by)].agg(", ".join, axis=1)
+    keys = table[grid.paper_by].agg(", ".join, axis=1)
     values = dict(zip(keys, table["value"], strict=True))
     named = {point.label: point.paper or point.label for point in grid.points}
     return {label: values[name] for label, name in named.items() if name in values}
@@ -217,6 +220,29 @@ def spectra(grid: Grid, profile: str, seeds=None) -> dict[str, list]:
     for label, record in records(grid, profile, seeds):
         found.setdefault(label, []).append(record["spectrum"])
     return found
+
+
+def pretraining_gains(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Mean scores by millions of tokens and system; and the runs with columns tokens, system and
+    gain, the distance from the encoder's best untrained pooling.
+
+    Labels are "encoder, system". An encoder that was kept while its pre-training went on is named
+    by its millions of tokens, as in "tiny-long-4M".
+    """
+    parts = runs["label"].str.split(", ", expand=True)
+    table = runs.assign(tokens=parts[0].map(_million_tokens), system=parts[1])
+    means = table.pivot_table(METRIC, "tokens", "system", sort=False).sort_index()
+    poolings = means.columns.intersection(POOLINGS)
+    trained = table[~table["system"].isin(poolings)]
+    best = trained["tokens"].map(means[poolings].max(axis=1))
+    return means.rename_axis("million tokens"), trained.assign(gain=trained[METRIC] - best)
+
+
+def _million_tokens(encoder: str) -> float:
+    if encoder.endswith("M"):
+        return float(encoder.rpartition("-")[2][:-1])
+    record = json.loads((encoders_folder() / encoder / "pretraining.json").read_text())
+    return record["tokens"] / 1e6
 
 
 def wide(values: dict[str, list]) -> pd.DataFrame:

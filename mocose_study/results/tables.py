@@ -44,8 +44,11 @@ def derived(record: dict) -> dict:
     Nearness is minus the distance to the fixed optimum (MoCoSE Figure 4), so that more is better.
     """
     progress, shape = record["progress"], [record["metrics"].get(name) for name in SHAPE]
-    found = {"best_step": progress["best_step"], "seconds": record["seconds"],
-             "collapsed": float(bool(progress.get("collapsed")))}  # fmt: skip
+    found = {
+        "best_step": progress["best_step"],
+        "seconds": record["seconds"],
+        "collapsed": float(bool(progress.get("collapsed"))),
+    }
     for norm in (1, 2):
         known = None not in shape
         found[f"nearness_l{norm} dev"] = -distance_to_optimum(*shape, norm) if known else None

@@ -1,6 +1,6 @@
 """Batch size at a fixed queue: MoCoSE Table 6b, Figure 3."""
 
-from .grid import CONTROL, RELEVANT, Grid, Point, beats, best, harmed, level, own, sized, stated
+from .grid import CONTROL, RELEVANT, Grid, Point, beats, best, harmed, level, sized, stated
 
 SIZES = (32, 64, 128, 256)
 TO_ONE = {"ema_schedule": "cosine", "ema_decay": 0.75, "ema_decay_end": 1.0}
@@ -8,8 +8,9 @@ QUEUE = {"queue_size": 512, "queue_init": 128}  # the paper's, beside every batc
 HORIZON = 0.96  # 15,000 of the 15,625 steps that the paper's data give at a batch of 64
 
 
-def of_size(batch: int, label: str | None = None, tier: int = 2, horizon: float | None = None,
-            **fields) -> Point:  # fmt: skip
+def of_size(
+    batch: int, label: str | None = None, tier: int = 2, horizon: float | None = None, **fields
+) -> Point:
     """A batch size with the steps in which it sees as many sentences as 64 in the profile's."""
     scale = {name: 64 / batch for name in ("steps", "eval_every") if batch != 64}
     scale |= {"ema_horizon": horizon} if horizon else {}
@@ -29,7 +30,8 @@ GRIDS = {
     "batch": Grid(
         question="Which batch size is best beside a queue of 512, over as many sentences?",
         points=(*(of_size(size, tier=1 if size == 256 else 2) for size in SIZES), CONTROL),
-        paper="mocose_table6b", paper_by=("batch_size",), notebook="07_batch",
+        paper="mocose_table6b",
+        notebook="07_batch",
         control=harmed("64"),
         claims=(
             stated("mocose-batch-64-best", best("64", map(str, SIZES))),
@@ -40,28 +42,32 @@ GRIDS = {
     "batch_steps": Grid(
         question="And over as many steps, or with an EMA schedule that follows the run?",
         points=(
-            Point("64", QUEUE, tier=2),
-            Point("128, as many steps", {"batch_size": 128, **QUEUE}, tier=2),
-            Point("256, as many steps", {"batch_size": 256, **QUEUE}, tier=2),
-            fixed(64), fixed(256), following(256), CONTROL,
+            Point("64", QUEUE),
+            Point("128, as many steps", {"batch_size": 128, **QUEUE}),
+            Point("256, as many steps", {"batch_size": 256, **QUEUE}),
+            fixed(64),
+            fixed(256),
+            following(256),
+            CONTROL,
         ),
-        notebook="07_batch", control=harmed("64"),
+        notebook="07_batch",
+        control=harmed("64"),
         claims=(
-            own("batch-large-no-help-in-steps",
-                  "Over as many steps a batch of 256 brings no relevant gain, either.",
-                  beats("64", "256, as many steps", margin=-RELEVANT)),
-            own("batch-horizon-confounds",
-                  "With a schedule that follows the run, a batch of 256 does better than with the "
-                  "schedule of fixed length.",
-                  beats("256, own horizon", "256, fixed horizon")),
+            stated(
+                "batch-large-no-help-in-steps", beats("64", "256, as many steps", margin=-RELEVANT)
+            ),
+            stated("batch-horizon-confounds", beats("256, own horizon", "256, fixed horizon")),
         ),
     ),
     "batch_simcse": Grid(
         question="Does SimCSE gain from larger batches?",
         points=(
-            Point("SimCSE 64", {"method": "simcse"}, tier=2),
-            Point("SimCSE 256", {"method": "simcse", "batch_size": 256}, tier=2,
-                  scale={"steps": 0.25, "eval_every": 0.25}),
+            Point("SimCSE 64", {"method": "simcse"}),
+            Point(
+                "SimCSE 256",
+                {"method": "simcse", "batch_size": 256},
+                scale={"steps": 0.25, "eval_every": 0.25},
+            ),
         ),
         notebook="07_batch",
         claims=(
@@ -69,4 +75,4 @@ GRIDS = {
             stated("simcse-batch-insensitive", level("SimCSE 64", "SimCSE 256")),
         ),
     ),
-}  # fmt: skip
+}

@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from .grid import CONTROL, Grid, Point, beats, own, stated
+from .grid import CONTROL, Grid, Point, beats, stated
 
 BATCH = {"batch_negatives": True}
 LOSS = 10.0  # points: a collapse; the paper's correlations fall towards zero
@@ -23,9 +23,10 @@ GRIDS = {
     "batch_negatives": Grid(
         question="Does MoCoSE need its moving average where the batch's keys are negatives, too?",
         points=(
-            Point("queue alone", {}, tier=2), CONTROL,
-            Point("queue and batch", BATCH, tier=2),
-            Point("queue and batch, decay 0", {**BATCH, **CONTROL.fields}, tier=2),
+            Point("queue alone", {}),
+            CONTROL,
+            Point("queue and batch", BATCH),
+            Point("queue and batch, decay 0", {**BATCH, **CONTROL.fields}),
         ),
         notebook="12_collapse",
     ),
@@ -33,18 +34,19 @@ GRIDS = {
         question="Queue, predictor, EMA: which of them is needed?",
         points=tuple(parts(*there) for there in product((True, False), repeat=3)),
         # the last step, since the best checkpoint of a run that collapses lies before its collapse
-        common={"selection": "last"}, notebook="12_collapse",
+        common={"selection": "last"},
+        notebook="12_collapse",
         control=beats(ALL, ALONE, LOSS),
         claims=(
             stated("mocose-collapse-symmetric", beats(ALL, NONE, margin=LOSS)),
             stated("mocose-collapse-predictor-oscillates", beats(ALL, ALONE, margin=LOSS)),
-            stated("mocose-collapse-predictor-and-ema-enough",
-                   beats("predictor + EMA", "none of them")),
-            stated("mocose-collapse-queue-disperses", beats("predictor + EMA", ALL),
-                   "uniformity dev"),
-            own("collapse-ema-without-predictor",
-                "With queue and EMA, the predictor is not needed to keep from collapsing.",
-                beats("queue + EMA", ALL, margin=-LOSS)),
+            stated(
+                "mocose-collapse-predictor-and-ema-enough", beats("predictor + EMA", "none of them")
+            ),
+            stated(
+                "mocose-collapse-queue-disperses", beats("predictor + EMA", ALL), "uniformity dev"
+            ),
+            stated("collapse-ema-without-predictor", beats("queue + EMA", ALL, margin=-LOSS)),
         ),
     ),
-}  # fmt: skip
+}

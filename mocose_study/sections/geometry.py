@@ -8,13 +8,16 @@ RANK = "effective_rank dev"
 GRIDS = {
     "geometry": Grid(
         question="Does MoCoSE spread embeddings over more directions?",
-        points=(*START, CONTROL), notebook="10_geometry", control=harmed("MoCoSE"),
+        points=(*START, CONTROL),
+        notebook="10_geometry",
+        control=harmed("MoCoSE"),
         claims=(
             stated("mocose-singular-values-flatter-bert", beats("MoCoSE", "untrained [CLS]"), RANK),
             stated("mocose-singular-values-flatter-simcse", beats("MoCoSE", "SimCSE"), RANK),
-            stated("simcse-spectrum-steepest-untrained", beats("SimCSE", "untrained first-last"),
-                   RANK),
+            stated(
+                "simcse-spectrum-steepest-untrained", beats("SimCSE", "untrained first-last"), RANK
+            ),
             stated("simcse-map-simcse", beats("untrained first-last", "SimCSE"), "uniformity dev"),
         ),
-    ),
-}  # fmt: skip
+    )
+}

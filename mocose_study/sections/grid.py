@@ -4,8 +4,9 @@ The sections themselves stand in `sections/`, a file each. Rules are committed b
 that they judge.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
+from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
@@ -14,19 +15,9 @@ import pandas as pd
 from mocose_study.claims.effects import DRAW_NOTHING
 from mocose_study.claims.rules import Best, Better, Equivalent, Size
 from mocose_study.claims.verdicts import Claim
-from mocose_study.config import Config, choose, configure
-from mocose_study.config.profiles import WIDTHS
+from mocose_study.config import PROFILES, Config, choose, configure
 from mocose_study.data.files import shipped
 
-# Seeds of every point. Five is the least for which a verdict is given; quick gives none.
-SEEDS = MappingProxyType({
-    "smoke": range(1), "quick": range(1), "tiny": range(5), "mini": range(5),
-    "base": range(5), "large": range(5), "roberta-base": range(5),
-})  # fmt: skip
-# Which points a profile runs: 1, the telling ones; 2, all; 3, those of large models, too.
-TIERS = MappingProxyType({
-    "smoke": 1, "quick": 1, "tiny": 2, "mini": 2, "base": 3, "large": 3, "roberta-base": 3,
-})  # fmt: skip
 RELEVANT = 0.5  # points; a smaller difference of averages is of no practical interest
 HARM = 5.0  # points: the least that a positive control must cost
 LAST = "sts_last"  # the score at the last step; damage is judged there, since dev may hide it
@@ -46,11 +37,11 @@ class Point:
     fields: dict[str, Any]
     preset: str = "study"
     paper: str | None = None  # its name in the paper's table; None: the label
-    tier: int = 1
+    tier: int = 2
     scale: dict[str, float] = field(default_factory=dict)
 
 
-CONTROL = Point("control: decay 0", {"ema_decay": 0.0, "ema_schedule": "constant"}, tier=2)
+CONTROL = Point("control: decay 0", {"ema_decay": 0.0, "ema_schedule": "constant"})
 
 
 @dataclass(frozen=True)
@@ -60,14 +51,21 @@ class Grid:
     question: str
     points: tuple[Point, ...]
     paper: str | None = None  # a file of data/paper, without .csv
-    paper_by: tuple[str, ...] = ()  # its columns that name a point
     claims: tuple[Claim, ...] = ()
     control: Better | None = None  # a harm that must show here before any claim is judged
     starts: dict[str, str] = field(default_factory=dict)  # of rivals: the points they start from
     notebook: str = ""
     common: dict[str, Any] = field(default_factory=dict)  # fields of all points
     seeds: int = 0  # where a paper has more than the profile's own
-    own_seeds: tuple[int, ...] = ()  # instead of the profile's: of a search, or where nothing is drawn
+    own_seeds: tuple[
+        int, ...
+    ] = ()  # instead of the profile's: of a search, or where nothing is drawn
+
+    @property
+    def paper_by(self) -> list[str]:
+        """The columns of the paper's table that name a point: those before the metric."""
+        columns = list(paper_table(self.paper))
+        return columns[: columns.index("metric")]
 
     def config(self, point: Point, profile: str, seed: int) -> Config:
         base = configure(profile, point.preset)
@@ -76,14 +74,13 @@ class Grid:
         return configure(profile, point.preset, **changes)
 
     def points_at(self, profile: str) -> list[Point]:
-        return [p for p in self.points if p.tier <= choose(TIERS, profile, "profile")]
+        return [p for p in self.points if p.tier <= choose(PROFILES, profile, "profile").tier]
 
     def runs(self, profile: str, seeds=None) -> list[tuple[Point, Config]]:
         """All runs: tier by tier and seed by seed, so that what was interrupted is of use."""
         if seeds is None:
-            seeds = choose(SEEDS, profile, "profile")
-            seeds = range(max(self.seeds, len(seeds))) if len(seeds) >= 5 else seeds
-            seeds = self.own_seeds or seeds
+            own = choose(PROFILES, profile, "profile").seeds
+            seeds = self.own_seeds or range(max(self.seeds, own) if own >= 5 else own)
         points = self.points_at(profile)
         return [
             (point, self.config(point, profile, seed))
@@ -120,7 +117,7 @@ def draws_nothing(point: Point, common: dict[str, Any]) -> bool:
 
 def scaled_value(base: Config, profile: str, name: str, factor: float) -> int:
     """A field as a multiple of the profile's value, at least 1."""
-    width = WIDTHS[profile]
+    width = PROFILES[profile].width
     whole = {"predictor_dim": width, "kept_dimensions": width, "ema_horizon": base.steps}
     return max(1, round(factor * whole.get(name, getattr(base, name))))
 
@@ -140,21 +137,28 @@ def paper_table(name: str) -> pd.DataFrame:
 
 @cache
 def statements() -> pd.DataFrame:
-    """Every statement of the papers that can be checked (data/paper/statements.csv), by id."""
-    path = shipped("paper") / "statements.csv"
-    return pd.read_csv(path, keep_default_na=False, dtype=str).set_index("id")
+    """Every statement that is judged, by id: those of the papers (data/paper/statements.csv), and
+    beside this file those that are ours, or that a paper makes with neither table nor number."""
+    paths = shipped("paper") / "statements.csv", files(__package__) / "more_statements.csv"
+    tables = [pd.read_csv(str(path), keep_default_na=False, dtype=str) for path in paths]
+    return pd.concat(tables).fillna("").set_index("id")
 
 
-PAPERS = MappingProxyType({
-    "mocose": "MoCoSE", "mocose_anonymous": "MoCoSE (anonymous)", "simcse": "SimCSE",
-    "s_simcse": "S-SimCSE",
-})  # fmt: skip
+PAPERS = MappingProxyType(
+    {
+        "mocose": "MoCoSE",
+        "mocose_anonymous": "MoCoSE (anonymous)",
+        "simcse": "SimCSE",
+        "s_simcse": "S-SimCSE",
+        "study": "this study",
+    }
+)
 
 
 def stated(identity: str, rule, metric: str = "sts_avg") -> Claim:
-    """A statement of the papers under a rule; text, place and the paper's effect are recorded."""
+    """A statement under a rule; text, place and the paper's effect are in `statements`."""
     row = statements().loc[identity]
-    where = f"{PAPERS[row['paper']]} {row['where']}"
+    where = f"{PAPERS[row['paper']]} {row['where']}".strip()
     effect = abs(float(row["paper_effect"])) if row["paper_effect"] else None
     return Claim(identity, where, row["statement"], rule, metric, effect=effect)
 
@@ -164,14 +168,7 @@ def sized(identity: str, a: str, b: str, metric: str = "sts_avg") -> tuple[Claim
     direction = stated(identity, beats(a, b), metric)
     text = f"The effect has the paper's size ({direction.effect:g} points), or half of it at least."
     rule = Size(at(a), at(b), direction.effect)
-    size = Claim(f"{identity}-size", direction.source, text, rule, metric,
-                 effect=direction.effect, size=True)  # fmt: skip
-    return direction, size
-
-
-def own(identity: str, text: str, rule, metric: str = "sts_avg") -> Claim:
-    """A claim of this study, which no paper makes."""
-    return Claim(identity, "this study", text, rule, metric)
+    return direction, replace(direction, id=f"{identity}-size", text=text, rule=rule, size=True)
 
 
 def harmed(default: str) -> Better:

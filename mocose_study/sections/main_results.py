@@ -7,9 +7,7 @@ have NLI; DeCLUTR gets the sentences of whole articles.
 
 from dataclasses import replace
 
-from mocose_study.claims.verdicts import Claim
-
-from .grid import CONTROL, RELEVANT, Grid, Point, beats, harmed, own, stated
+from .grid import CONTROL, RELEVANT, Grid, Point, beats, harmed, stated
 from .simcse_supervised import supervised
 from .start import START
 
@@ -33,9 +31,13 @@ def post(label: str, method: str, paper: str | None = None, tier: int = 2, **opt
 
 
 STARTS = {  # the pooling of each system, before its training or map
-    "SimCSE": "untrained [CLS]", "CT": "untrained mean", "DeCLUTR": "untrained mean",
-    "IS-BERT": "untrained mean", "flow": FIRST_LAST, "whitening": FIRST_LAST,
-}  # fmt: skip
+    "SimCSE": "untrained [CLS]",
+    "CT": "untrained mean",
+    "DeCLUTR": "untrained mean",
+    "IS-BERT": "untrained mean",
+    "flow": FIRST_LAST,
+    "whitening": FIRST_LAST,
+}
 TF_IDF = system("TF-IDF", "word_counts", idf=True)
 HALF = {"kept_dimensions": 0.5}
 WIKIPEDIA = {"statistics": "corpus"}
@@ -57,16 +59,24 @@ GRIDS = {
             post("flow, Wikipedia", "flow", **WIKIPEDIA),
             system("IS-BERT", "is_bert", "is_bert"),
             system("CT", "ct", "ct_bert", pooling="mean"),
-            system("DeCLUTR", "declutr", "declutr, roberta-base", pooling="mean",
-                   corpus="wiki_documents"),
+            system(
+                "DeCLUTR",
+                "declutr",
+                "declutr, roberta-base",
+                pooling="mean",
+                corpus="wiki_documents",
+            ),
             SIMCSE,
             system("S-SimCSE", "s_simcse"),
             SUPERVISED,
-            Point("MoCo", {}, preset="moco", tier=2),
-            *START[4:], CONTROL,
+            Point("MoCo", {}, preset="moco"),
+            *START[4:],
+            CONTROL,
         ),
-        paper="mocose_table1", paper_by=("system", "encoder"), notebook="20_main_results",
-        control=harmed("MoCoSE"), starts=STARTS,
+        paper="mocose_table1",
+        notebook="20_main_results",
+        control=harmed("MoCoSE"),
+        starts=STARTS,
         claims=(
             stated("mocose-base-sts12", beats("MoCoSE", "SimCSE"), "STS12 test all"),
             stated("mocose-base-sts15", beats("MoCoSE", "SimCSE"), "STS15 test all"),
@@ -80,32 +90,27 @@ GRIDS = {
             stated("mocose-beats-ct-bert", beats("MoCoSE", "CT")),
             stated("mocose-beats-declutr", beats("MoCoSE", "DeCLUTR")),
             stated("simcse-unsup-average", beats("SimCSE", "CT", margin=RELEVANT)),
-            own("main-over-tfidf", "MoCoSE beats TF-IDF.",
-                  beats("MoCoSE", "TF-IDF")),
-            own("main-predictor-and-fgsm", "MoCoSE is ahead of MoCo, which has neither predictor nor FGSM.",
-                  beats("MoCoSE", "MoCo")),
-            Claim("main-whitening-other-text", "SimCSE appendix C, Table C.1 (there with NLI)",
-                  "With all pairs pooled, whitening fitted on the tasks is worse than fitted on "
-                  "other text.",
-                  beats("whitening, Wikipedia", "whitening")),
-            Claim("main-flow-other-text", "SimCSE appendix C, Table C.1 (there with NLI)",
-                  "The same for flow.", beats("flow, Wikipedia", "flow")),
+            stated("main-over-tfidf", beats("MoCoSE", "TF-IDF")),
+            stated("main-predictor-and-fgsm", beats("MoCoSE", "MoCo")),
+            stated("main-whitening-other-text", beats("whitening, Wikipedia", "whitening")),
+            stated("main-flow-other-text", beats("flow, Wikipedia", "flow")),
         ),
     ),
     "supervised": Grid(
         question="What do entailment pairs add?",
         points=(SIMCSE, SUPERVISED),
-        paper="simcse_table5", paper_by=("system", "encoder"), notebook="20_main_results",
+        paper="simcse_table5",
+        notebook="20_main_results",
         claims=(
-            stated("simcse-sup-over-unsup",
-                   beats("SimCSE supervised", "SimCSE", margin=RELEVANT)),
+            stated("simcse-sup-over-unsup", beats("SimCSE supervised", "SimCSE", margin=RELEVANT)),
             stated("simcse-map-supervised", beats("SimCSE", "SimCSE supervised"), ALIGNMENT),
         ),
     ),
     "two_errors": Grid(
         question="How sure is a difference, over seeds and over the test sets' pairs?",
         points=tuple(replace(p, tier=2) for p in (TF_IDF, START[0], START[3], START[4])),
-        common={"resamples": 200}, notebook="20_main_results",
+        common={"resamples": 200},
+        notebook="20_main_results",
     ),
     "main_geometry": Grid(
         question="Which systems gain uniformity, and at what price in alignment?",
@@ -114,14 +119,14 @@ GRIDS = {
         claims=(
             stated("simcse-map-pretrained", beats("SimCSE", FIRST_LAST), ALIGNMENT),
             stated("simcse-map-postprocessing", beats(FIRST_LAST, "whitening"), UNIFORMITY),
-            Claim("main-flow-uniformity", "SimCSE section 7, Figure 3",
-                  "Flow improves uniformity, too.", beats(FIRST_LAST, "flow"), UNIFORMITY),
-            Claim("main-whitening-alignment", "SimCSE section 7, Figure 3",
-                  "Whitening worsens alignment.", beats("whitening", FIRST_LAST), ALIGNMENT),
-            Claim("main-flow-alignment", "SimCSE section 7, Figure 3",
-                  "Flow worsens alignment.", beats("flow", FIRST_LAST), ALIGNMENT),
-            stated("simcse-spectrum-postprocessing-flattest", beats("whitening", "SimCSE"),
-                   "effective_rank dev"),
+            stated("main-flow-uniformity", beats(FIRST_LAST, "flow"), UNIFORMITY),
+            stated("main-whitening-alignment", beats("whitening", FIRST_LAST), ALIGNMENT),
+            stated("main-flow-alignment", beats("flow", FIRST_LAST), ALIGNMENT),
+            stated(
+                "simcse-spectrum-postprocessing-flattest",
+                beats("whitening", "SimCSE"),
+                "effective_rank dev",
+            ),
         ),
     ),
-}  # fmt: skip
+}

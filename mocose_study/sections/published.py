@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from .grid import HARM, Grid, Point, beats, level, own
+from .grid import HARM, Grid, Point, beats, level, stated
 
 PLAIN = {"fgsm_epsilon": 0.0}  # its step doubles the cost; the last two points are about it
 SHARED = {"shared_embeddings": True}
@@ -16,9 +16,9 @@ AGAINST = {
 }
 
 
-def published(label: str, tier: int = 2, **fields) -> Point:
+def published(label: str, **fields) -> Point:
     """The description, but for what the published code does in this one respect."""
-    return Point(label, {**PLAIN, **fields}, preset="as_described", tier=tier)
+    return Point(label, {**PLAIN, **fields}, preset="as_described")
 
 
 GRIDS = {
@@ -26,7 +26,7 @@ GRIDS = {
         question="What is each difference between paper and published code worth?",
         points=(
             published("as described"),
-            Point("all of it", PLAIN, preset="as_published", tier=2, scale={"ema_horizon": 0.96}),
+            Point("all of it", PLAIN, preset="as_published", scale={"ema_horizon": 0.96}),
             published("batch negatives too", batch_negatives=True),
             published("cosine, not dot product", similarity="cosine"),
             published("LayerNorm heads with dropout", heads="published", head_dropout=0.1),
@@ -38,20 +38,18 @@ GRIDS = {
             published("queue filled as published", queue_growth="published"),
             published("AdamW, not Adam", optimizer="adamw"),
             published("checkpoint by the test sets", selection="test"),
-            Point("FGSM, this batch's gradient", {}, preset="as_described", tier=2),
-            Point("FGSM, last batch's gradient", {"fgsm_gradient": "stale"}, preset="as_described",
-                  tier=2),
+            Point("FGSM, this batch's gradient", {}, preset="as_described"),
+            Point("FGSM, last batch's gradient", {"fgsm_gradient": "stale"}, preset="as_described"),
             published(BROKEN, ema_decay=0.0, ema_schedule="constant"),
         ),
         notebook="13_published_vs_described",
         control=beats("as described", BROKEN, HARM),
         claims=(
-            own("published-equals-described",
-                "All differences together make no relevant difference.",
-                level("all of it", "as described")),
-            own("published-fgsm-gradient",
-                "Whose gradient FGSM takes makes no relevant difference.",
-                level("FGSM, this batch's gradient", "FGSM, last batch's gradient")),
+            stated("published-equals-described", level("all of it", "as described")),
+            stated(
+                "published-fgsm-gradient",
+                level("FGSM, this batch's gradient", "FGSM, last batch's gradient"),
+            ),
         ),
-    ),
-}  # fmt: skip
+    )
+}

@@ -7,31 +7,46 @@ SIZES = (128, 256, 512, 1024, 4096)
 FILLS = {"none": 0.0, "quarter": 0.25, "half": 0.5, "all": 1.0}
 FIRST = ((512, "quarter"), (4096, "quarter"), (128, "quarter"))
 CLAIMED = ((512, "none"), (512, "half"), (512, "all"), (4096, "none"), (128, "all"), (1024, "all"))
-REST = tuple((size, fill) for size in SIZES for fill in FILLS if (size, fill) not in FIRST + CLAIMED)
+REST = tuple(
+    (size, fill) for size in SIZES for fill in FILLS if (size, fill) not in FIRST + CLAIMED
+)
 
 
 def filled(size: int, fill: str) -> Point:
-    fields = {"queue_size": size, "queue_init": round(FILLS[fill] * size)}
-    return Point(f"{size}, {fill}", fields, tier=1 if (size, fill) == (512, "quarter") else 2)
+    label, first = f"{size}, {fill}", round(FILLS[fill] * size)
+    fields = {"queue_size": size, "queue_init": first}
+    return Point(label, fields, paper=f"{label}, {first}", tier=1 if label == "512, quarter" else 2)
 
 
-def parts(label: str, *ages: tuple[int, int], tier: int = 2) -> Point:
+def parts(label: str, *ages: tuple[int, int]) -> Point:
     """Ages that serve as negatives, at the batch and queue of the paper's Table 8."""
     fields = {"batch_size": 256, "queue_size": 1024, "queue_init": 128, "negatives_slice": ages}
     halved = {"steps": 0.5, "eval_every": 0.5}
-    return Point(label, fields, scale=halved, tier=tier)
+    return Point(label, fields, scale=halved)
 
 
 GRIDS = {
     "queue": Grid(
         question="How long should the queue be, and how much of it filled at random at first?",
         points=(*(filled(*pair) for pair in FIRST + CLAIMED + REST), CONTROL),
-        paper="mocose_table7", paper_by=("queue_size", "queue_fill"), notebook="08_queue",
+        paper="mocose_table7",
+        notebook="08_queue",
         control=harmed("128, quarter"),
         claims=(
-            stated("mocose-queue-512-quarter-best",
-                   best("512, quarter", ["512, none", "512, half", "512, all", "128, all",
-                                             "1024, all", "4096, quarter"])),
+            stated(
+                "mocose-queue-512-quarter-best",
+                best(
+                    "512, quarter",
+                    [
+                        "512, none",
+                        "512, half",
+                        "512, all",
+                        "128, all",
+                        "1024, all",
+                        "4096, quarter",
+                    ],
+                ),
+            ),
             *sized("mocose-queue-4096-breaks", "512, quarter", "4096, quarter", LAST),
             *sized("mocose-queue-4096-breaks-unfilled", "512, none", "4096, none", LAST),
             stated("mocose-queue-longer-no-gain", beats("128, all", "1024, all", -RELEVANT)),
@@ -42,11 +57,15 @@ GRIDS = {
     "queue_parts": Grid(
         question="Which part of the queue makes the best negatives?",
         points=(
-            parts("0-512", (0, 512)), parts("256-768", (256, 768)),
+            parts("0-512", (0, 512)),
+            parts("256-768", (256, 768)),
             parts("512-1024", (512, 1024)),
-            parts("0-256+768-1024", (0, 256), (768, 1024)), parts("all"), CONTROL,
+            parts("0-256+768-1024", (0, 256), (768, 1024)),
+            parts("all"),
+            CONTROL,
         ),
-        paper="mocose_table8", paper_by=("negatives_slice",), notebook="08_queue",
+        paper="mocose_table8",
+        notebook="08_queue",
         control=harmed("all"),
         claims=(
             stated("mocose-slice-middle-best", best("256-768", ["all", "0-512", "512-1024"])),
@@ -59,13 +78,15 @@ GRIDS = {
     "queue_history": Grid(
         question="Does the history that the queue keeps help?",
         points=(
-            Point("normal", {"queue_size": 512, "queue_init": 128}, tier=2),
-            Point("latest", {"queue_size": 512, "queue_init": 128, "queue_keys": "latest"}, tier=2),
-            Point("oldest", {"queue_size": 1024, "queue_init": 256,
-                             "negatives_slice": ((512, 1024),)}, tier=2),
+            Point("normal", {"queue_size": 512, "queue_init": 128}),
+            Point("latest", {"queue_size": 512, "queue_init": 128, "queue_keys": "latest"}),
+            Point(
+                "oldest", {"queue_size": 1024, "queue_init": 256, "negatives_slice": ((512, 1024),)}
+            ),
             CONTROL,
         ),
-        paper="mocose_anonymous_table8", paper_by=("queue_policy",), notebook="08_queue",
+        paper="mocose_anonymous_table8",
+        notebook="08_queue",
         control=harmed("normal"),
         claims=(
             stated("mocose-anonymous-refresh-latest-worse", beats("normal", "latest")),
@@ -73,4 +94,4 @@ GRIDS = {
             stated("mocose-anonymous-oldest-below-latest", beats("latest", "oldest")),
         ),
     ),
-}  # fmt: skip
+}

@@ -18,9 +18,11 @@ GRIDS = {
     "search": Grid(
         question="Which learning rate suits the stage, and do heads cost anything there?",
         points=tuple(
-            Point(f"{name}, rate {rate:g}", {**fields, "lr": rate, "head_lr": rate}, tier=2)
-            for name, fields in SYSTEMS.items() for rate in RATES
+            Point(f"{name}, rate {rate:g}", {**fields, "lr": rate, "head_lr": rate})
+            for name, fields in SYSTEMS.items()
+            for rate in RATES
         ),
-        notebook="02_encoders", own_seeds=SEEDS,
-    ),
-}  # fmt: skip
+        notebook="02_encoders",
+        own_seeds=SEEDS,
+    )
+}

@@ -4,7 +4,6 @@ The paper's supervised model saw 275,601 triplets; the file of the data folder h
 """
 
 from mocose_study.claims.rules import Best
-from mocose_study.claims.verdicts import Claim
 
 from .grid import HARM, RELEVANT, Grid, Point, at, beats, best, level, stated
 from .simcse import DEV, SIMCSE, TABLE, UNTRAINED
@@ -17,12 +16,12 @@ BERT = "bert-base-uncased"
 
 
 def pooled(label: str, paper: str, method: str = "simcse", **fields) -> Point:
-    return Point(label, {"method": method, **fields}, paper=f"{paper}, {method}", tier=2)
+    return Point(label, {"method": method, **fields}, paper=f"{paper}, {method}")
 
 
 def supervised(label: str, paper: str | None = None, **fields) -> Point:
     fields = {"method": "simcse_supervised", "mlp": "always", **TRIPLETS, **fields}
-    return Point(label, fields, paper=paper, tier=2)
+    return Point(label, fields, paper=paper)
 
 
 def weighted(alpha: float) -> Point:
@@ -37,22 +36,29 @@ GRIDS = {
             pooled("MLP in training", "cls_pooler_train_only", mlp="training"),
             pooled("no MLP", "cls", mlp="never"),
             pooled("first-last", "first_last", mlp="never", pooling="first_last"),
-            *(pooled(f"supervised: {label}", paper, "simcse_supervised", **TRIPLETS, **fields)
-              for label, paper, fields in (
-                  ("MLP", "cls_pooler", {"mlp": "always"}),
-                  ("MLP in training", "cls_pooler_train_only", {"mlp": "training"}),
-                  ("no MLP", "cls", {"mlp": "never"}),
-                  ("first-last", "first_last", {"mlp": "never", "pooling": "first_last"}))),
+            *(
+                pooled(f"supervised: {label}", paper, "simcse_supervised", **TRIPLETS, **fields)
+                for label, paper, fields in (
+                    ("MLP", "cls_pooler", {"mlp": "always"}),
+                    ("MLP in training", "cls_pooler_train_only", {"mlp": "training"}),
+                    ("no MLP", "cls", {"mlp": "never"}),
+                    ("first-last", "first_last", {"mlp": "never", "pooling": "first_last"}),
+                )
+            ),
             UNTRAINED,
         ),
-        paper="simcse_table6", paper_by=("pooling", "system"), **TABLE,
+        paper="simcse_table6",
+        **TABLE,
         control=beats("MLP in training", UNTRAINED.label, HARM),
         claims=(
             stated("simcse-pooling-unsup-mlp-train", beats("MLP in training", "MLP"), DEV),
             stated("simcse-pooling-unsup-no-mlp", beats("MLP in training", "no MLP"), DEV),
             stated("simcse-pooling-unsup-first-last", beats("MLP in training", "first-last"), DEV),
-            stated("simcse-pooling-sup-indifferent",
-                   level("supervised: MLP", "supervised: MLP in training"), DEV),
+            stated(
+                "simcse-pooling-sup-indifferent",
+                level("supervised: MLP", "supervised: MLP in training"),
+                DEV,
+            ),
         ),
     ),
     "simcse_hard_negatives": Grid(
@@ -64,11 +70,11 @@ GRIDS = {
             UNTRAINED,
         ),
         control=beats("α = 1", UNTRAINED.label, HARM),
-        paper="simcse_table7", paper_by=("hard_negatives", "hard_negative_weight"), **TABLE,
+        paper="simcse_table7",
+        **TABLE,
         claims=(
             stated("simcse-hard-negatives-help", beats("α = 1", "none"), DEV),
-            stated("simcse-hard-negative-weight-one",
-                   best("α = 1", ["α = 0.5", "α = 2"]), DEV),
+            stated("simcse-hard-negative-weight-one", best("α = 1", ["α = 0.5", "α = 2"]), DEV),
             stated("simcse-hard-negative-weight-two", level("α = 1", "α = 2"), DEV),
             stated("simcse-sup-dual-encoder-harms", beats("α = 1", "α = 1, two encoders"), DEV),
         ),
@@ -81,7 +87,8 @@ GRIDS = {
             UNTRAINED,
         ),
         control=beats("0.05", UNTRAINED.label, HARM),
-        paper="simcse_tableD1", paper_by=("similarity", "temperature"), **TABLE,
+        paper="simcse_tableD1",
+        **TABLE,
         claims=(
             stated("simcse-temperature-005-best", best("0.05", ["0.001", "0.01", "0.1"]), DEV),
             stated("simcse-cosine-over-dot", beats("0.05", "dot product"), DEV),
@@ -92,40 +99,50 @@ GRIDS = {
     "simcse_mlm": Grid(
         question="What does an auxiliary masked-language-model loss change? (supervised)",
         points=tuple(supervised(f"{w:g}", f"{w:g}", mlm_weight=w) for w in WEIGHTS),
-        paper="simcse_tableD2", paper_by=("mlm_weight",), common={"transfer": True}, **TABLE,
+        paper="simcse_tableD2",
+        common={"transfer": True},
+        **TABLE,
         claims=(
             stated("simcse-mlm-transfer", beats("0.1", "0"), "transfer_dev_avg"),
             stated("simcse-mlm-sts-drop", beats("0", "0.1"), DEV),
-            stated("simcse-mlm-sts-drop-consistent",
-                   Best(at("0"), [at(f"{w:g}") for w in WEIGHTS[1:]]), DEV),
+            stated(
+                "simcse-mlm-sts-drop-consistent",
+                Best(at("0"), [at(f"{w:g}") for w in WEIGHTS[1:]]),
+                DEV,
+            ),
         ),
     ),
     "simcse_transfer": Grid(
         question="And on the test splits of the transfer tasks, beside other systems?",
         points=(
-            Point("untrained mean", {"method": "untrained", "pooling": "mean"}, tier=2),
-            Point("whitening", {"method": "whitening", "pooling": "first_last"}, tier=2),
-            Point("flow", {"method": "flow", "pooling": "first_last"}, tier=2),
-            Point("IS-BERT", {"method": "is_bert"}, tier=2, paper=f"is_bert, {BERT}, "),
-            Point("SimCSE", SIMCSE, tier=2, paper=f"simcse, {BERT}, 0"),
-            Point("SimCSE + MLM", {**SIMCSE, "mlm_weight": 0.1}, tier=2,
-                  paper=f"simcse, {BERT}, 0.1"),
+            Point("untrained mean", {"method": "untrained", "pooling": "mean"}),
+            Point("whitening", {"method": "whitening", "pooling": "first_last"}),
+            Point("flow", {"method": "flow", "pooling": "first_last"}),
+            Point("IS-BERT", {"method": "is_bert"}, paper=f"is_bert, {BERT}, "),
+            Point("SimCSE", SIMCSE, paper=f"simcse, {BERT}, 0"),
+            Point("SimCSE + MLM", {**SIMCSE, "mlm_weight": 0.1}, paper=f"simcse, {BERT}, 0.1"),
             supervised("supervised", f"simcse_supervised, {BERT}, 0"),
             supervised("supervised + MLM", f"simcse_supervised, {BERT}, 0.1", mlm_weight=0.1),
         ),
-        paper="simcse_tableE1", paper_by=("system", "encoder", "mlm_weight"),
-        common={"transfer": True}, **TABLE,
+        paper="simcse_tableE1",
+        common={"transfer": True},
+        **TABLE,
         claims=(
-            stated("simcse-mlm-transfer-unsup-bert", beats("SimCSE + MLM", "SimCSE"),
-                   "transfer_avg"),
-            stated("simcse-mlm-transfer-sup-bert", beats("supervised + MLM", "supervised"),
-                   "transfer_avg"),
+            stated(
+                "simcse-mlm-transfer-unsup-bert", beats("SimCSE + MLM", "SimCSE"), "transfer_avg"
+            ),
+            stated(
+                "simcse-mlm-transfer-sup-bert",
+                beats("supervised + MLM", "supervised"),
+                "transfer_avg",
+            ),
             stated("simcse-transfer-unsup-unclear", level("SimCSE", "IS-BERT"), "transfer_avg"),
-            stated("simcse-transfer-postprocessing-harms", beats("untrained mean", "whitening"),
-                   "transfer_avg"),
-            Claim("simcse-transfer-flow-harms", "SimCSE appendix E",
-                  "Flow lowers transfer accuracy.", beats("untrained mean", "flow"),
-                  "transfer_avg"),
+            stated(
+                "simcse-transfer-postprocessing-harms",
+                beats("untrained mean", "whitening"),
+                "transfer_avg",
+            ),
+            stated("simcse-transfer-flow-harms", beats("untrained mean", "flow"), "transfer_avg"),
         ),
     ),
-}  # fmt: skip
+}

@@ -62,12 +62,7 @@ def isotropy(x: geometry.Vectors) -> float:
 
 def describe(x: geometry.Vectors) -> dict[str, float]:
     """What can be said of embeddings without pairs, by name."""
-    measures = (
-        geometry.uniformity,
-        geometry.mean_cosine,
-        geometry.effective_rank,
-        isotropy,
-    )
+    measures = (geometry.uniformity, geometry.mean_cosine, geometry.effective_rank, isotropy)
     return {measure.__name__: measure(x) for measure in measures}
 
 

@@ -51,12 +51,13 @@ def mocose(tmp_path):
     listed = benchmarks.pair_digests(pairs)
     (study / "data" / "paper" / "sickr_test_pairs.txt").write_text("\n".join(listed))
 
-    def call(endpoint: str, *arguments: str, script=START):
+    def call(endpoint: str, *arguments: str, script=START, timeout=300):
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "MOCOSE_"))}
         own = {"HF_ENDPOINT": endpoint, "HF_HOME": str(tmp_path / "home"),
                "HF_HUB_DISABLE_XET": "1", "MOCOSE_STUDY": str(study)}  # fmt: skip
         command = [sys.executable, *script, *arguments]
-        return subprocess.run(command, cwd=tmp_path, env=kept | own, capture_output=True, text=True)
+        options = {"capture_output": True, "text": True, "timeout": timeout}
+        return subprocess.run(command, cwd=tmp_path, env=kept | own, **options)
 
     return call
 
@@ -78,7 +79,7 @@ def test_every_section_of_base_runs_on_what_the_hub_gives(repositories, mocose, 
     """What no hub has in the right form is asked of a data folder, in one sentence."""
     sections = (ROOT / "tests" / "data" / "base_sections.py",)
     with Hub(repositories) as hub:
-        done = mocose(hub.url, str(tmp_path / "made"), script=sections)
+        done = mocose(hub.url, str(tmp_path / "made"), script=sections, timeout=1800)
     assert done.returncode == 0, done.stderr
     failed = json.loads(done.stdout.splitlines()[-1])
     other = {name: s for name, s in failed.items() if "needs a data folder" not in s}

@@ -8,7 +8,7 @@ from torch import nn
 
 from mocose_lib.ema import decay_at, update_ema
 from mocose_study.config import Config
-from mocose_study.config.profiles import AS_DESCRIBED, AS_PUBLISHED
+from mocose_study.config.profiles import PRESETS
 
 
 def pair(seed=0):
@@ -60,14 +60,14 @@ def test_shared_parameters_keep_their_bits_and_no_gradient_is_recorded():
 
 def test_the_cosine_of_the_paper_by_hand():
     """0.75 -> 0.95 over 100 steps: half way it is the mean, and after 25 steps 0.75 + 0.2 (1 - cos 45)/2."""
-    config = Config(**{**AS_DESCRIBED, "steps": 100})
+    config = Config(**{**PRESETS["as_described"], "steps": 100})
     assert decay_at(50, config) == pytest.approx(0.85)
     assert decay_at(25, config) == pytest.approx(0.75 + 0.2 * (1 - math.sqrt(0.5)) / 2)
     assert decay_at(100, config) == pytest.approx(0.95)
 
 
 def test_the_cosine_of_the_authors_code_as_they_write_it():
-    config = Config(**{**AS_PUBLISHED, "steps": 15_625})
+    config = Config(**{**PRESETS["as_published"], "steps": 15_625})
     for step in (0, 1, 100, 7_500, 14_999, 15_000):
         expected = 1 - (1 - 0.75) * (math.cos(math.pi * step / 15_000) + 1) / 2
         assert decay_at(step, config) == pytest.approx(expected, abs=1e-12)

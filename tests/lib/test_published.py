@@ -1,7 +1,7 @@
 """What is known of the authors' public code: ours does not have it, or only behind a switch.
 
-One test a row of the table in the README ("How ours differs from the authors' code"); the presets
-AS_DESCRIBED and AS_PUBLISHED set the switches.
+One test a row of the table in the README ("How ours differs from the authors' code");
+the presets set the switches.
 """
 
 import inspect
@@ -22,12 +22,13 @@ from mocose_lib.model import Branch, View, head
 from mocose_lib.queue import RANDOM, NegativeQueue
 from mocose_lib.trainer import Trainer
 from mocose_study.config import Config, configure
-from mocose_study.config.profiles import AS_DESCRIBED, AS_PUBLISHED
+from mocose_study.config.profiles import PRESETS as EVERY
 from mocose_study.rewriting.tokens import shortened
 from mocose_study.systems import base, mocose
 
 loop = sys.modules["mocose_lib.train"]
-PRESETS = {"study": {}, "as_described": AS_DESCRIBED, "as_published": AS_PUBLISHED}
+PRESETS = {name: EVERY[name] for name in ("study", "as_described", "as_published")}
+AS_DESCRIBED, AS_PUBLISHED = PRESETS["as_described"], PRESETS["as_published"]
 EMBEDDINGS = "encoder.model.embeddings."
 
 

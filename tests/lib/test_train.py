@@ -16,7 +16,7 @@ from mocose_lib.batches import batches
 from mocose_lib.files import load_state, save_state
 from mocose_lib.queue import NegativeQueue
 from mocose_lib.trainer import Trainer, learning_rate
-from mocose_study.config.profiles import AS_DESCRIBED, AS_PUBLISHED
+from mocose_study.config.profiles import PRESETS
 from mocose_study.data import benchmarks
 from mocose_study.runs.run import run
 from mocose_study.systems import mocose
@@ -190,8 +190,8 @@ def test_staleness_is_measured_at_three_quarters(go):
 
 VARIANTS = {
     "study": {},
-    "as_described": of_the_method(AS_DESCRIBED),
-    "as_published": of_the_method(AS_PUBLISHED),
+    "as_described": of_the_method(PRESETS["as_described"]),
+    "as_published": of_the_method(PRESETS["as_published"]),
     "latest keys": {"queue_keys": "latest", "negatives_slice": ((0, 4), (8, 12))},
     "augmented": {"position_shuffle": True, "token_cutoff": 0.2, "feature_cutoff": 0.2},
     "bf16": {"precision": "bf16", "batch_lengths": "equal", "sentences": 200},

@@ -11,8 +11,7 @@ POINTS = ("0.5", "0.85", "0.7")
 GRID = Grid(
     question="How fast?",
     paper="mocose_table3",
-    paper_by=("ema_decay",),
-    points=tuple(Point(label, {"ema_decay": float(label)}) for label in POINTS),
+    points=tuple(Point(label, {"ema_decay": float(label)}, tier=1) for label in POINTS),
     claims=(
         Claim("best", "MoCoSE Table 3", "0.85 is best.", Best(at("0.85"), [at("0.5"), at("0.7")])),
         Claim("worse", "this study", "0.7 is ahead.", Better(at("0.7"), at("0.5"))),

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mocose_study.results import explain
 from mocose_study.results.explain import variance_explained
 
 
@@ -45,3 +46,13 @@ def test_the_fitted_share_is_that_of_least_squares_by_hand():
 def test_differences_between_seeds_explain_nothing_and_hide_nothing():
     found = variance_explained(made(lambda a, b: np.log(b)), {"b": ["b"]})
     assert found["left out"].item() == pytest.approx(1)
+
+
+def test_the_nearest_sentence_is_that_of_the_greatest_cosine():
+    places = {"a": [1.0, 0.0], "b": [0.0, 2.0], "c": [3.0, 3.0]}
+
+    def encode(sentences):
+        return np.array([places[sentence] for sentence in sentences])
+
+    found = explain.nearest({"now": encode}, ["a"], ["b", "c"])
+    assert found.loc["a"].tolist() == ["c", 0.71]

@@ -130,6 +130,14 @@ def test_a_heatmap_puts_our_values_beside_the_papers_rows(monkeypatch):
     assert left["vmax"] == right["vmax"] == 1  # as many points, as strong a colour
 
 
+def test_gains_of_a_pre_training_are_a_line_a_system_and_a_dot_a_run():
+    rows = [(4.0, "SimCSE", -6.0), (4.0, "SimCSE", -7.0), (16.0, "SimCSE", 2.0), (16.0, "CT", 1.0)]
+    figure = plots_systems.pretraining(pd.DataFrame(rows, columns=["tokens", "system", "gain"]))
+    mean, dots, *_ = figure.axes[0].lines
+    assert mean.get_xydata().tolist() == [[4.0, -6.5], [16.0, 2.0]] and len(dots.get_xdata()) == 3
+    assert [tick.get_text() for tick in figure.axes[0].get_xticklabels()] == ["4", "16"]
+
+
 def test_best_seeds_compare_each_measure_with_the_first_systems():
     labels, top, maximum = ["0.5", "0.85"], {"0.5": 70.0, "0.85": 71.0}, {"0.5": 72.0, "0.85": 74.0}
     figure = plots_systems.best_seeds(RUNS, labels, top, maximum)

@@ -1,11 +1,13 @@
 """Tables that notebooks show, from run files made up on the spot."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
 from made_up import GRID, write, write_all
 
-from mocose_study.config import InputError, vary
+from mocose_study.config import Config, InputError, vary
 from mocose_study.results import show, tables
 from mocose_study.results.explain import ages_over_time
 from mocose_study.runs.files import run_file
@@ -16,7 +18,6 @@ from mocose_study.systems import whitening
 SYSTEMS = Grid(
     question="Which?",
     paper="mocose_table1",
-    paper_by=("system", "encoder"),
     points=(
         Point("word counts", {"method": "word_counts"}, tier=2),
         Point("SimCSE", {"method": "simcse"}, paper="simcse, bert-base-uncased"),
@@ -150,6 +151,34 @@ def test_staleness_is_that_of_the_middle_of_the_training(study):
     assert show.staleness(GRID, "tiny", [0], at=2).loc["0.5"].tolist() == [reach, 2 + 64 / 64, 0.0]
     write(config, progress={"best_step": 0, "staleness": []})  # a run without a queue
     assert show.staleness(GRID, "tiny", [0]).empty
+
+
+@pytest.mark.parametrize(
+    "decay, counts, retained, expected",
+    [
+        (0.75, [50, 50, 50, 50], [1.0] * 4, 4 + 200 / 50),  # nothing has drifted: equation 4
+        (1.0, [50, 50, 50, 50], [0.5] * 4, math.inf),
+        (0.5, [50, 50], [1.0, 0.25], 2 + 1.25),
+        (0.75, [], [], 4),  # an empty queue leaves the reach of the moving average alone
+    ],
+)
+def test_the_empirical_distance_by_hand(decay, counts, retained, expected):
+    size = sum(counts)
+    config = Config(ema_decay=decay, queue_size=size, queue_init=0, batch_size=50, batch_negatives=True)
+    found = {"n": counts, "retained": retained}
+    assert show.empirical_distance(found, config) == pytest.approx(expected)
+
+
+def test_gains_of_a_pre_training_are_over_each_encoders_best_pooling(study):
+    rows = [
+        ("tiny-long-4M, [CLS]", 0, 20.0), ("tiny-long-4M, mean", 0, 40.0),
+        ("tiny-long-4M, SimCSE", 0, 41.0), ("tiny-long-4M, SimCSE", 1, 43.0),
+        ("tiny-long, mean", 0, 50.0), ("tiny-long, SimCSE", 0, 49.0),
+    ]  # fmt: skip
+    runs = pd.DataFrame(rows, columns=["label", "seed", "sts_avg"])
+    means, gains = show.pretraining_gains(runs)
+    assert means.index.tolist() == [4.0, 150.270995] and means.loc[4.0, "SimCSE"] == 42.0
+    assert gains["gain"].tolist() == [1.0, 3.0, -1.0] and set(gains["system"]) == {"SimCSE"}
 
 
 def test_spectra_are_gathered_by_label_and_stand_side_by_side(runs):
