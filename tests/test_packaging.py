@@ -61,6 +61,15 @@ def test_the_wheel_carries_the_data_that_quick_needs_and_their_licences():
     assert {name.replace(" ", "-") for name in named} <= set(PROJECT["license"].split(" AND "))
 
 
+def test_the_wheel_carries_every_table_beside_the_code():
+    patterns = SETTINGS["tool"]["setuptools"]["package-data"]
+    carried = [ROOT / package.replace(".", "/") / p for package, ps in patterns.items() for p in ps]
+    for package in ("mocose_lib", "mocose_study"):
+        for path in (ROOT / package).rglob("*.*"):
+            if path.suffix not in (".py", ".pyc"):
+                assert any(path.match(str(pattern)) for pattern in carried), path
+
+
 def test_installed_data_are_found_where_there_is_no_checkout(tmp_path, monkeypatch):
     for name in ("CHECKOUT", "INSTALLED"):
         monkeypatch.setattr(files, name, tmp_path / name)

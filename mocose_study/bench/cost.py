@@ -36,13 +36,14 @@ def points(sizes: Sizes, precision: str) -> Iterator[tuple[str, int, Config]]:
 
 
 def features(config: Config) -> dict[str, float]:
-    """FLOPs of a step; activations: tokens x width x layers; parameters that are trained."""
+    """FLOPs of a step; activations: tokens x width x layers, and logits; trained parameters."""
     encoder = load_encoder(config, "cpu")
     settings = encoder.model.config
     tokens = config.batch_size * config.max_length
+    logits = config.batch_size * config.queue_size
     return {
         "flops": floor.step_flops(config, encoder, config.max_length),
-        "activations": tokens * settings.hidden_size * settings.num_hidden_layers,
+        "activations": tokens * settings.hidden_size * settings.num_hidden_layers + logits,
         "parameters": sum(p.numel() for p in encoder.parameters()),
     }
 

@@ -29,7 +29,7 @@ class Sizes:
     encoders: tuple[str, ...] = ("2x128", "4x256")
     texts: tuple[str, ...] = ("full", "natural")
     sentences: int = 4_000  # of each text
-    queues: tuple[int, ...] = (128, 512, 2048, 8192)
+    queues: tuple[int, ...] = (128, 512, 2048, 8192, 65_536)
     batches: tuple[int, ...] = (16, 32, 64, 128)
     lengths: tuple[int, ...] = (8, 16, 32, 64)
     depths: tuple[int, ...] = (1, 2, 4)  # layers of 4x256
