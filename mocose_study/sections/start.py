@@ -1,6 +1,6 @@
 """The first look: untrained, SimCSE, MoCoSE; the two matched; and transfer tasks."""
 
-from .grid import CONTROL, RELEVANT, Grid, Point, beats, harmed, level, sized, stated
+from .grid import CONTROL, HARM, RELEVANT, Grid, Point, beats, harmed, level, sized, stated
 
 UNTRAINED = {
     "untrained [CLS]": {"method": "untrained", "pooling": "cls"},
@@ -29,6 +29,9 @@ PAPER = {
     "MoCoSE": "mocose, bert-base-uncased",
 }
 LONGER = {"SimCSE": {"method": "simcse"}, "MoCoSE": {}, CONTROL.label: CONTROL.fields}
+# the stage's text and steps, and with them those between two evaluations, for one whole pass
+FULL = {"steps": 28, "eval_every": 8}
+WHOLE_CORPUS = {"corpus_size": 900_000}
 TRANSFER = tuple(Point(p.label, p.fields, paper=PAPER[p.label]) for p in START if p.label in PAPER)
 
 GRIDS = {
@@ -84,6 +87,26 @@ GRIDS = {
         ),
         notebook="02_encoders",
         control=harmed("MoCoSE"),
+    ),
+    "full_length": Grid(
+        question="What does training over the whole corpus, as long as the paper's, change?",
+        points=(
+            START[2],
+            START[3],
+            START[4],
+            *(
+                Point(f"{label}, full length", {**fields, **WHOLE_CORPUS}, scale=FULL)
+                for label, fields in LONGER.items()
+            ),
+        ),
+        notebook="20_main_results",
+        control=beats("MoCoSE, full length", f"{CONTROL.label}, full length", HARM),
+        claims=(
+            stated("full-average", beats("MoCoSE, full length", "SimCSE, full length")),
+            stated("full-beats-untrained", beats("MoCoSE, full length", "untrained first-last")),
+            stated("full-mocose-gains", beats("MoCoSE, full length", "MoCoSE", RELEVANT)),
+            stated("full-simcse-gains", beats("SimCSE, full length", "SimCSE", RELEVANT)),
+        ),
     ),
     "transfer": Grid(
         question="Do frozen embeddings serve other tasks?",
