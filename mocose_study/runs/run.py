@@ -33,18 +33,6 @@ SHARED = (  # fields that decide what runs train on
 )
 
 
-def run(config: Config, profile: str, device: str | None = None, bar: bool = False) -> Path:
-    """Trains and measures `config`, unless its file is there already; returns the file.
-
-    Interrupted at any moment, it goes on from its last checkpoint when called again, and ends
-    with the same numbers. The file appears once, whole. While another process makes the same
-    run, it waits.
-    """
-    path = run_file(config, profile)
-    make_run(config, path, device, bar)
-    return path
-
-
 def make_run(
     config: Config,
     path: Path,
@@ -53,9 +41,12 @@ def make_run(
     save: Callable[[Fitted], object] | None = None,
     wait: bool = True,
 ) -> bool:
-    """The same for a file in any folder. `save` gets the trained system, and has it trained anew.
+    """Trains and measures `config`, unless its file `path` is there already.
 
-    Returns False, at once, if `wait` is False and another process makes the run.
+    Interrupted at any moment, it goes on from its last checkpoint when called again, and ends
+    with the same numbers. The file appears once, whole. While another process makes the same
+    run, it waits, or, without `wait`, returns False at once. `save` gets the trained system, and
+    has it trained anew.
     """
     checkpoint = study_folder() / "data" / "checkpoints" / f"{path.stem}.pt"
     if ranks().rank:  # the first process measures, and writes
@@ -106,34 +97,31 @@ def run_grid(
     """
     workers = worker_count(workers)
     configs = list(dict.fromkeys(configs))
-    missing = [config for config in configs if not is_done(config, profile)]
+    todo = missing = [config for config in configs if not is_done(config, profile)]
     failures: list[str] = []
     if missing:
         prepare(missing, bar)
-        total, done = len(configs), len(configs) - len(missing)
-        with tqdm(total=total, initial=done, desc=f"{profile} runs", disable=not bar) as shown:
-            elsewhere = _round(missing, profile, workers, False, failures, shown)
-            if elsewhere:
-                log.info("%d runs are made by another process; waiting for them", len(elsewhere))
-                _round(elsewhere, profile, workers, True, failures, shown)
+    count = {"total": len(configs), "initial": len(configs) - len(missing)}
+    with tqdm(**count, desc=f"{profile} runs", disable=not bar or not missing) as shown:
+        for wait in (False, True):
+            if not todo:
+                break
+            if wait:
+                log.info("%d runs are made by another process; waiting for them", len(todo))
+            elsewhere = []
+            attempt = partial(_attempt, profile=profile, wait=wait)
+            for config, made, error in outcomes(attempt, todo, workers):
+                if error:
+                    failures.append(f"{run_id(config)}: {str(error).rstrip('.')}")
+                if made or error:
+                    shown.update()
+                else:
+                    elsewhere.append(config)
+            todo = elsewhere
     if failures:
         told = "; ".join(failures[:3])
         raise InputError(f"{len(failures)} of {len(missing)} runs failed; {told}.")
     return [run_file(config, profile) for config in configs]
-
-
-def _round(configs, profile: str, workers: int, wait: bool, failures: list[str], shown) -> list:
-    """Makes the runs, adds to `failures`, and returns the configs that another process works on."""
-    elsewhere = []
-    attempt = partial(_attempt, profile=profile, wait=wait)
-    for config, made, error in outcomes(attempt, configs, workers):
-        if error:
-            failures.append(f"{run_id(config)}: {str(error).rstrip('.')}")
-        elif not made:
-            elsewhere.append(config)
-            continue
-        shown.update()
-    return elsewhere
 
 
 def _attempt(config: Config, profile: str, wait: bool) -> bool:

@@ -9,6 +9,7 @@ import time
 
 import psutil
 import pytest
+from conftest import made
 
 from mocose_lib import InputError, trainer
 from mocose_study.runs import pool
@@ -24,13 +25,13 @@ def make_all(configs) -> None:
     """Makes the runs with a checkpoint after every step."""
     trainer.SAVE_SECONDS, trainer.SAVE_SHARE = 0.0, float("inf")
     for config in configs:
-        runs.run(config, "kills", "cpu")
+        made(config, "kills")
 
 
 def check_kills(small, study, kills, steps, seeds):
     configs = [small(steps=steps, eval_every=steps // 2, seed=seed) for seed in range(seeds)]
     started = time.monotonic()
-    unbroken = {run_id(c): read_run(runs.run(c, "whole", "cpu")) for c in configs}
+    unbroken = {run_id(c): read_run(made(c, "whole")) for c in configs}
     span, rng = time.monotonic() - started, random.Random(0)
     folder, finished = study / "data" / "runs" / "kills", {}
     for attempt in range(kills + 1):
@@ -98,7 +99,7 @@ def test_a_run_that_another_process_makes_is_left_to_it(small, study):
 
     def hold():
         runs.measured = lambda *a: (reached.set(), time.sleep(60))
-        runs.run(config, "quick")
+        made(config)
 
     job = fork.Process(target=hold)
     job.start()
