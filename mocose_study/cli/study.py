@@ -74,8 +74,7 @@ class Results(Sized):
             if self.stale:
                 found = outdated(grid.configs(self.profile), self.profile)
                 print(f"{name} ({self.profile}): {len(found)} runs made with other method code")
-                for run, codes in found.items():
-                    print(f"  {run}: {codes}")
+                print("".join(f"  {run}: {codes}\n" for run, codes in found.items()), end="")
                 continue
             runs = table_of(grid, self.profile)
             print(f"{name} ({self.profile})")

@@ -33,3 +33,9 @@ def sweep(path: Path) -> None:
         writer = part.suffix[1:]
         if writer.isdigit() and not psutil.pid_exists(int(writer)):
             part.unlink(missing_ok=True)
+
+
+def sweep_below(folder: Path) -> None:
+    """The same for every file below `folder`."""
+    for part in folder.rglob(".*.*"):
+        sweep(part.with_name(part.stem[1:]))

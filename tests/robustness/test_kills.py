@@ -12,10 +12,10 @@ import pytest
 from conftest import made
 
 from mocose_lib import InputError, trainer
+from mocose_study.data.atomic import sweep_below
 from mocose_study.runs import pool
 from mocose_study.runs import run as runs
 from mocose_study.runs.files import is_done, read_run, run_file, run_id
-from mocose_study.runs.leftovers import sweep_leftovers
 from mocose_study.runs.pool import outcomes, start_worker
 
 fork = multiprocessing.get_context("fork")  # what is imported already need not be imported again
@@ -46,7 +46,7 @@ def check_kills(small, study, kills, steps, seeds):
         finished = {path.name: path.read_bytes() for path in folder.glob("*.json")}
         assert all(read_run(folder / name) for name in finished)
     assert job.exitcode == 0
-    sweep_leftovers()
+    sweep_below(study / "data")
     left = [*folder.iterdir(), *(study / "data" / "checkpoints").iterdir()]
     assert sorted(p.name for p in left) == sorted(f"{name}.json" for name in unbroken)
     for name, before in unbroken.items():
@@ -159,20 +159,17 @@ def test_a_worker_ends_with_the_process_that_started_it():
 
 
 # --- what killed processes leave behind ---
-def test_leftovers_are_swept_and_what_is_in_use_stays(study):
+def test_unfinished_writes_of_killed_processes_are_swept_and_those_of_others_stay(study):
     gone = fork.Process(target=int)
     gone.start()
     gone.join()
-    runs_folder, cache = study / "data" / "runs" / "quick", study / "data" / "cache"
-    runs_folder.mkdir(parents=True)
-    cache.mkdir()
-    dead = [runs_folder / f".a.json.{gone.pid}", cache / f".b.arrow.{gone.pid}", cache / "tmpdead"]
-    alive = [runs_folder / f".a.json.{os.getppid()}", cache / "tmpopen", cache / "c.arrow"]
-    for path in (*dead, *alive):
+    folder = study / "data" / "runs" / "quick"
+    folder.mkdir(parents=True)
+    dead, alive = folder / f".a.json.{gone.pid}", folder / f".a.json.{os.getppid()}"
+    for path in (dead, alive, folder / "b.json"):
         path.write_text("half")
-    with (cache / "tmpopen").open():
-        sweep_leftovers()
-    assert not any(path.exists() for path in dead) and all(path.exists() for path in alive)
+    sweep_below(study / "data")
+    assert not dead.exists() and alive.exists() and (folder / "b.json").exists()
 
 
 def wait_for(condition, seconds=60):
