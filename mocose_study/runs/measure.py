@@ -42,33 +42,36 @@ def measured(
     fit = choose(METHODS, config.method, "method")
     device = device or default_device()
     check_precision(config, device)
-    started, rules, code = time.monotonic(), rules_on_record(), method_code(config.method)
+    code = {"method_code": method_code(config.method)}
+    started, rules = time.monotonic(), rules_on_record()
     fitted = fit(config, checkpoint, device, bar)
     trained = time.monotonic()
     if save:
         save(fitted)
     encode = remembering(fitted.encode)
     if config.whitened_on:
-        texts = list(load_corpus(config.corpus, config.whitened_on)["sentence"])
-        encode = whitened(encode, texts)
+        encode = whitened(encode, list(load_corpus(config.corpus, config.whitened_on)["sentence"]))
     metrics = scores(encode, config) | probe.measure(encode, config.benchmark)
     if fitted.progress.history:
         metrics["sts_last"] = fitted.progress.history[-1]["test"]
-    if collapse := probe.collapsed_since(fitted.progress.history):
-        log.warning("training collapsed at %s", collapse)
     record = {
         "config": asdict(config),
         "inputs": contents.digests(config),
         "metrics": {name: round(float(value), 4) for name, value in metrics.items()},
         "spectrum": _rounded(probe.spectrum(encode, config.benchmark)),
-        "progress": asdict(fitted.progress) | {"collapsed": collapse},
+        "progress": asdict(fitted.progress) | {"collapsed": _collapse(fitted)},
     }
     if config.resamples:
         record["resampled"] = _rounded(resampled_average(encode, config))
     training = max(trained - started, fitted.progress.seconds)  # the second counts all parts
     seconds = round(training + time.monotonic() - trained, 2)
-    made = stamp(device) | {"method_code": code}
-    return record | {"seconds": seconds, "stamp": made, "rules": rules}
+    return record | {"seconds": seconds, "stamp": stamp(device) | code, "rules": rules}
+
+
+def _collapse(fitted: Fitted) -> str | None:
+    if found := probe.collapsed_since(fitted.progress.history):
+        log.warning("training collapsed at %s", found)
+    return found
 
 
 def _rounded(values: np.ndarray) -> list[float]:

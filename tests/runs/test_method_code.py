@@ -25,7 +25,7 @@ def source(tmp_path, monkeypatch):
         path = tmp_path / "code" / file
         text = path.read_text()
         assert old in text
-        path.write_text(text.replace(old, new))
+        path.write_text(text.replace(old, new, 1))
         method_code.cache_clear()
 
     yield change
