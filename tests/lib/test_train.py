@@ -141,11 +141,6 @@ VARIANTS = {
     "latest keys": {"queue_keys": "latest", "negatives_slice": ((0, 4), (8, 12))},
     "augmented": {"position_shuffle": True, "token_cutoff": 0.2, "feature_cutoff": 0.2},
     "bf16": {"precision": "bf16", "batch_lengths": "equal", "sentences": 200},
-    "no target dropout": {
-        "target_dropout": False,
-        "shared_embeddings": True,
-        "batch_negatives": True,
-    },
     "no heads, no queue": {
         "projection_layers": 0,
         "predictor_layers": 0,
@@ -153,8 +148,7 @@ VARIANTS = {
         "queue_init": 0,
         "batch_negatives": True,
     },
-    "identity heads": {"head_init": "identity", "probe_every": 2, "heads": "plain"},
-    "first-last": {"warmup_steps": 3, "pooling": "first_last"},
+    "identity heads, warm-up": {"head_init": "identity", "probe_every": 2, "warmup_steps": 3},
 }
 
 

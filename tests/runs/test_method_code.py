@@ -2,7 +2,6 @@
 
 import shutil
 
-import pytest
 from conftest import made
 
 from mocose_study.cli import parsed
@@ -11,50 +10,36 @@ from mocose_study.runs.files import read_run, run_id, write_run
 from mocose_study.runs.method import method_code, outdated
 from mocose_study.sections import GRIDS
 
+METHODS = ("mocose", "simcse", "s_simcse", "untrained")
+EDITS = [  # file, what is replaced by what, and the methods that have another digest then
+    ("mocose_lib/loss.py", "import torch\n", "import torch  # a comment\n\n\n", ()),
+    ("mocose_lib/ema.py", '"""', '"""Another docstring. ', ()),
+    ("mocose_lib/fgsm.py", "epsilon == 0", "epsilon==( 0 )", ()),
+    ("mocose_study/results/style.py", "import", "import os, sys\nimport", ()),
+    ("mocose_lib/evaluation/transfer.py", "SEED = 1111", "SEED = 1112", METHODS),
+    ("mocose_study/systems/base.py", "torch.manual_seed(config.seed)", "1", METHODS),
+    ("mocose_study/systems/simcse.py", "nn.Tanh()", "nn.ReLU()", ("simcse", "s_simcse")),
+    ("mocose_study/systems/mocose.py", '"last"', '"first"', ("mocose",)),
+]
 
-@pytest.fixture
-def source(tmp_path, monkeypatch):
-    """change(file, old, new) edits a copy of the packages, in which the digests are taken."""
+
+def test_comments_and_other_rooms_change_no_digest_and_constants_do(tmp_path, monkeypatch):
     for name in ("LIBRARY", "STUDY"):
         original = getattr(method, name)
-        copy = shutil.copytree(original, tmp_path / "code" / original.name)
+        copy = shutil.copytree(original, tmp_path / original.name)
         monkeypatch.setattr(method, name, copy)
-    method_code.cache_clear()
-
-    def change(file, old, new):
-        path = tmp_path / "code" / file
-        text = path.read_text()
-        assert old in text
-        path.write_text(text.replace(old, new, 1))
-        method_code.cache_clear()
-
-    yield change
-    method_code.cache_clear()
+    digest = method_code.__wrapped__  # nothing is remembered
+    before = {name: digest(name) for name in METHODS}
+    for file, old, new, changed in EDITS:
+        path = tmp_path / file
+        assert old in path.read_text()
+        path.write_text(path.read_text().replace(old, new, 1))
+        after = {name: digest(name) for name in METHODS}
+        assert {name for name in METHODS if after[name] != before[name]} == set(changed), file
+        before = after
 
 
-METHODS = ("mocose", "simcse", "s_simcse", "untrained")
-
-
-@pytest.mark.parametrize(
-    ("file", "old", "new", "changed"),
-    [
-        ("mocose_lib/loss.py", "import torch\n", "import torch  # a comment\n\n\n", ()),
-        ("mocose_lib/ema.py", '"""', '"""Another docstring. ', ()),
-        ("mocose_lib/fgsm.py", "epsilon == 0", "epsilon==( 0 )", ()),
-        ("mocose_lib/evaluation/transfer.py", "SEED = 1111", "SEED = 1112", METHODS),
-        ("mocose_study/systems/base.py", "2**62", "2**61", METHODS),
-        ("mocose_study/systems/simcse.py", "nn.Tanh()", "nn.ReLU()", ("simcse", "s_simcse")),
-        ("mocose_study/systems/mocose.py", '"last"', '"first"', ("mocose",)),
-        ("mocose_study/results/plots.py", "import", "import os, sys\nimport", ()),
-    ],
-)
-def test_comments_and_other_rooms_change_nothing_and_constants_do(source, file, old, new, changed):
-    before = {name: method_code(name) for name in METHODS}
-    source(file, old, new)
-    assert {name for name in METHODS if method_code(name) != before[name]} == set(changed)
-
-
-def test_runs_of_other_or_unknown_code_are_named(small, monkeypatch):
+def test_runs_of_other_or_unknown_code_are_named(small):
     config, other = small(method="untrained"), small(method="untrained", seed=1)
     path = made(config)
     assert outdated([config, other], "quick") == {}  # the other one is not there
