@@ -111,7 +111,7 @@ def test_agrees_with_cross_validation_by_scikit_learn(monkeypatch):
     x, frame = blobs()
     monkeypatch.setattr(transfer, "STRENGTHS", (1e-3,))
     found = transfer.score([x], frame, logistic.fit_predict)
-    dev, test = cross_validated(x, frame["label"].to_numpy(str), 1e-3)
+    dev, test = cross_validated(x, frame["label"].to_numpy(int), 1e-3)
     assert found["dev"] == pytest.approx(dev, abs=AGREEMENT)
     assert found["test"] == pytest.approx(test, abs=AGREEMENT)
 
