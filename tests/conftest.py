@@ -223,6 +223,16 @@ def small(tiny, study):
     return make
 
 
+def made(config: Config, profile: str = "quick") -> Path:
+    """The file of a run, made on the CPU unless it is there."""
+    from mocose_study.runs.files import run_file
+    from mocose_study.runs.run import make_run
+
+    path = run_file(config, profile)
+    make_run(config, path, "cpu")
+    return path
+
+
 @pytest.fixture(scope="module")
 def smoke_study(tmp_path_factory) -> Path:
     """A study folder with nothing in it but what the repository ships, and its notebooks."""

@@ -49,10 +49,8 @@ def test_the_example_of_the_library_runs(tiny, tmp_path, monkeypatch):
     block = re.search(r"```python\n(.*?)```", TEXT, re.S).group(1)
     block = block.replace('"data/encoders/tiny"', repr(str(tiny))).replace("steps=100", "steps=2")
     monkeypatch.chdir(tmp_path)
-    sentences = [f"{word} dogs run over the {place} hill" for word in "abcdefghij"
-                 for place in "abcdefghij"]  # fmt: skip
-    pairs = {"score": [0.0, 3.0, 5.0], "sentence1": ["a dog", "two dogs", "a cat"],
-             "sentence2": ["a hill", "a dog runs", "a cat"]}  # fmt: skip
-    names = {"sentences": sentences, "pairs": pairs}
-    exec(compile(block, "README.md", "exec"), names)
+    sentences = [f"{a} dogs run over the {b} hill" for a in "abcdefghij" for b in "abcdefghij"]
+    first, second = ["a dog", "two dogs", "a cat"], ["a hill", "a dog runs", "a cat"]
+    pairs = {"score": [0.0, 3.0, 5.0], "sentence1": first, "sentence2": second}
+    exec(compile(block, "README.md", "exec"), {"sentences": sentences, "pairs": pairs})
     assert (tmp_path / "my-mocose" / "modules.json").exists()

@@ -71,19 +71,16 @@ def _of_systems(c):
 
 def accepts(kind, value) -> bool:
     """Whether `value` has the annotated type; an int is a fine float, a bool is no number."""
+    choices = get_args(kind)
     if get_origin(kind) is Literal:
-        return value in get_args(kind)
-    if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if kind is int:
-        return isinstance(value, int) and not isinstance(value, bool)
+        return value in choices
     if get_origin(kind) is tuple:
         if not isinstance(value, tuple):
             return False
-        inner = get_args(kind)
-        kinds = inner[:1] * len(value) if inner[-1] is ... else inner
+        kinds = choices[:1] * len(value) if choices[-1] is ... else choices
         return len(kinds) == len(value) and all(map(accepts, kinds, value))
-    if get_args(kind) and type(None) in get_args(kind):
-        inner = [k for k in get_args(kind) if k is not type(None)]
-        return value is None or any(accepts(k, value) for k in inner)
-    return isinstance(value, get_origin(kind) or kind)
+    if choices:  # of a union
+        return any(accepts(choice, value) for choice in choices)
+    if kind in (int, float) and isinstance(value, bool):
+        return False
+    return isinstance(value, int | float if kind is float else kind)

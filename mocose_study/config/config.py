@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
-from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from mocose_lib.settings import Count, InputError, Positive, Range, Settings, Share, specification
@@ -107,26 +106,24 @@ class Config(Settings):
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Config":
         """Builds a Config from parsed JSON. Raises InputError on an unknown field."""
-        values = {k: v for k, v in values.items() if (k, v) not in REMOVED.items()}
+        values = {k: tuples(v) for k, v in values.items() if (k, v) not in REMOVED.items()}
         check_names(values)
-        # JSON has lists only
-        tuples = [name for name in values if get_origin(FIELDS[name].type) is tuple]
-        return cls(**{**values, **{name: _tuples(values[name]) for name in tuples}})
+        return cls(**values)
 
 
 # Fields that were added after the first runs, with the value that those runs had. They stay out
 # of a run's name while they have this value, so that a new field does not orphan finished runs.
-ADDED_LATER: Mapping[str, Any] = MappingProxyType({})
+ADDED_LATER: dict[str, Any] = {}
 
 # Fields that the first runs had and no run has now, with the only value that they ever had.
-REMOVED: Mapping[str, Any] = MappingProxyType({"freeze_steps": 0})
+REMOVED: dict[str, Any] = {"freeze_steps": 0}
 
-FIELDS = MappingProxyType({field.name: field for field in fields(Config)})
+FIELDS = {field.name: field for field in fields(Config)}
 
 
-def _tuples(value):
-    """Nested lists as nested tuples."""
-    return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value
+def tuples(value):
+    """Lists, and those within them, as tuples: JSON and TOML have lists only."""
+    return tuple(map(tuples, value)) if isinstance(value, list) else value
 
 
 def check_names(values: Iterable[str]) -> None:

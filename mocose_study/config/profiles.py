@@ -7,10 +7,9 @@ All of them stand in `profiles.toml`. A profile and a preset change fields of a 
 import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
-from types import MappingProxyType
 
 from .checks import SHORTENED
-from .config import Config, check_names, choose
+from .config import Config, check_names, choose, tuples
 
 
 @dataclass(frozen=True)
@@ -47,26 +46,20 @@ class Profile:
     seeds: int  # of every point
     tier: int  # up to which points are run, see `sections.grid.Point`
 
-    @classmethod
-    def read(cls, table: dict, shared: dict) -> "Profile":
-        own = {name: table.pop(name) for name in ("width", "seeds", "tier")}
-        parts = [shared[name] for name in table.pop("shared")]
-        return cls({k: v for part in (*parts, table) for k, v in part.items()}, **own)
+
+def _profile(shared: list[str], width: int, seeds: int, tier: int, **own) -> Profile:
+    """A table of `profiles.toml`, with those that it shares with others."""
+    parts = [*(_READ["shared"][name] for name in shared), own]
+    return Profile({k: v for part in parts for k, v in part.items()}, width, seeds, tier)
 
 
-_READ = tomllib.loads((files(__package__) / "profiles.toml").read_text())
-PRESETS = MappingProxyType({name: MappingProxyType(t) for name, t in _READ["preset"].items()})
-PROFILES = MappingProxyType(
-    {name: Profile.read(table, _READ["shared"]) for name, table in _READ["profile"].items()}
-)
-PRETRAINING = MappingProxyType(
-    {
-        name: PretrainConfig(
-            name, **{k: tuple(v) if k == "objectives" else v for k, v in t.items()}
-        )
-        for name, t in _READ["pretraining"].items()
-    }
-)
+_READ = tomllib.loads((files(__package__) / "profiles.toml").read_text(encoding="utf-8"))
+PRESETS: dict[str, dict] = _READ["preset"]
+PROFILES = {name: _profile(**table) for name, table in _READ["profile"].items()}
+PRETRAINING = {
+    name: PretrainConfig(name, **{key: tuples(value) for key, value in table.items()})
+    for name, table in _READ["pretraining"].items()
+}
 
 
 def configure(profile: str = "quick", preset: str = "study", **changes) -> Config:

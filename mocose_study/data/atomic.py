@@ -5,6 +5,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
+
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> Path:
     """Calls `write(temporary_path)`, then renames it to `path` in one step.
@@ -29,13 +31,11 @@ def sweep(path: Path) -> None:
     """Removes what killed processes left of their unfinished writes of `path`."""
     for part in path.parent.glob(f".{glob.escape(path.name)}.*"):
         writer = part.suffix[1:]
-        if writer.isdigit() and not _alive(int(writer)):
+        if writer.isdigit() and not psutil.pid_exists(int(writer)):
             part.unlink(missing_ok=True)
 
 
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)  # signal 0 only asks
-    except OSError as refused:
-        return isinstance(refused, PermissionError)
-    return True
+def sweep_below(folder: Path) -> None:
+    """The same for every file below `folder`."""
+    for part in folder.rglob(".*.*"):
+        sweep(part.with_name(part.stem[1:]))

@@ -2,11 +2,13 @@
 
 The benchmark "open" comes with the package: pairs of image captions and of translations, with the
 scores that people gave them. "sample" is a part of it, for tests. "real" is the papers' seven
-tasks, read from the folder MOCOSE_DATA names (`--data`) or, without one, from the hub at pinned
-revisions. A benchmark of one's own is one or several tab-separated files.
+tasks, read from the folder MOCOSE_DATA names (`--data`) or, without one, from the hub at the
+revisions of `sts.csv`. A benchmark of one's own is one or several tab-separated files.
 """
 
+import csv
 import hashlib
+from importlib.resources import files
 from pathlib import Path
 
 import datasets
@@ -22,27 +24,37 @@ OPEN_DEV = "images2014"
 OPEN_TESTS = ("images2015", "snli2017", "postediting2016")
 SAMPLE = 60  # pairs of each open task
 BENCHMARKS = ("open", "sample", "real")
-
-# STS tasks: file (or files of splits) in the data folder; repository and revision on the hub.
-STS = {
-    "STS12": ("sts/STS12.tsv", "mteb/sts12-sts", "a0d554a64d88156834ff5ae9920b964011b16384"),
-    "STS13": ("sts/STS13.tsv", "mteb/sts13-sts", "7e90230a92c190f1bf69ae9002b8cea547a64cca"),
-    "STS14": ("sts/STS14.tsv", "mteb/sts14-sts", "6031580fec1f6af667f0bd2da0a551cf4f0b2375"),
-    "STS15": ("sts/STS15.tsv", "mteb/sts15-sts", "ae752c7c21bf194d8b67fd573edf7ae58183cbe3"),
-    "STS16": ("sts/STS16.tsv", "mteb/sts16-sts", "4d8694f8f0e0100860b497b999b3dbed754a0513"),
-    "STS-B": (
-        "sts/STSB.{split}.tsv",
-        "mteb/stsbenchmark-sts",
-        "b0fddb56ed78048fa8b90373c8a3cfc37b684831",
-    ),
-    "SICK-R": (
-        "sts/SICKR.{split}.tsv",
-        "mteb/sickr-sts",
-        "20a6d6f312dd54037fe07a32d58e5e168867909d",
-    ),
-}
 HUB_SPLITS = {"dev": "validation", "test": "test", "train": "train"}
 PAIR_COLUMNS = ("score", "sentence1", "sentence2")
+TRANSFER = ("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC")
+LABELLED_COLUMNS = (["split", "label", "sentence"], ["split", "label", "sentence1", "sentence2"])
+LABELLED_SPLITS = ({"all"}, {"train", "test"}, {"train", "dev", "test"})
+
+with (files(__package__) / "sts.csv").open(encoding="utf-8") as _table:
+    STS = {row["task"]: row for row in csv.DictReader(_table)}  # file, repository, revision
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """A tab-separated file without quoting, all cells as text.
+
+    Raises InputError, naming file and line, where it is no text, is cut off, or a row is not as
+    long as the header.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as cause:
+        raise InputError(f"{path} is no UTF-8 text: {cause}.") from cause
+    header, *rows = (line.split("\t") for line in text.split("\n"))
+    if "\0" in text or not rows:
+        raise InputError(f"{path} is no tab-separated text with a header and rows.")
+    if rows.pop() != [""]:
+        raise InputError(f"{path} is cut off in line {len(rows) + 2}: it has no line break there.")
+    for number, row in enumerate(rows, 2):
+        if len(row) != len(header):
+            raise InputError(
+                f"{path} has {len(row)} cells in line {number}, but its header has {len(header)}."
+            )
+    return pd.DataFrame(rows, columns=header, dtype=str)
 
 
 def read_pairs(path: Path) -> pd.DataFrame:
@@ -70,48 +82,23 @@ def read_pairs(path: Path) -> pd.DataFrame:
     return frame.assign(score=score)
 
 
-def read_table(path: Path) -> pd.DataFrame:
-    """A tab-separated file without quoting, all cells as text.
-
-    Raises InputError, naming file and line, where it is no text, is cut off, or a row is not as
-    long as the header.
-    """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as cause:
-        raise InputError(f"{path} is no UTF-8 text: {cause}.") from cause
-    header, *rows = (line.split("\t") for line in text.split("\n"))
-    if "\0" in text or not rows:
-        raise InputError(f"{path} is no tab-separated text with a header and rows.")
-    if rows.pop() != [""]:
-        raise InputError(f"{path} is cut off in line {len(rows) + 2}: it has no line break there.")
-    for number, row in enumerate(rows, 2):
-        if len(row) != len(header):
-            raise InputError(
-                f"{path} has {len(row)} cells in line {number}, but its header has {len(header)}."
-            )
-    return pd.DataFrame(rows, columns=header, dtype=str)
-
-
 def sts_pairs(task: str, split: str = "test", benchmark: str = "real") -> pd.DataFrame:
     """Pairs of one STS task: columns score, sentence1, sentence2, and perhaps subset."""
-    if benchmark in ("open", "sample"):
-        choose(dict.fromkeys((OPEN_DEV, *OPEN_TESTS)), task, "open task")
+    if benchmark != "real":
         frame = read_pairs(open_file(f"{task}.tsv"))
         return frame.head(SAMPLE) if benchmark == "sample" else frame
-    file, repository, revision = choose(STS, task, "STS task")
-    if here := local(file.format(split=split)):
+    source = choose(STS, task, "STS task")
+    if here := local(source["file"].format(split=split)):
         return read_pairs(here)
+    at = {"split": HUB_SPLITS[split], "revision": source["revision"]}
     try:
-        found = datasets.load_dataset(repository, split=HUB_SPLITS[split], revision=revision)
+        frame = datasets.load_dataset(source["repository"], **at).to_pandas()
     except Exception as cause:  # whatever the hub's client meets on its way
         raise InputError(
             f"{task} is not in the data folder and the hub did not give it "
             f"({type(cause).__name__}); give a local folder with --data."
         ) from cause
-    frame = found.to_pandas()
-    frame["subset"] = frame.get("genre", task)
-    frame = frame[["subset", *PAIR_COLUMNS]]
+    frame = frame.assign(subset=frame.get("genre", task))[["subset", *PAIR_COLUMNS]]
     return sickr_test(frame) if (task, split) == ("SICK-R", "test") else frame
 
 
@@ -138,7 +125,7 @@ def pair_digests(frame: pd.DataFrame) -> list[str]:
 def files_of(benchmark: str) -> list[str]:
     """The files of a benchmark: paths, or names as data/SHA256SUMS has them."""
     if benchmark == "real":
-        names = [file for file, _, _ in STS.values()]
+        names = [source["file"] for source in STS.values()]
         return list(dict.fromkeys(n.format(split=s) for n in names for s in ("dev", "test")))
     if benchmark in BENCHMARKS:
         return [f"open/{task}.tsv" for task in (OPEN_DEV, *OPEN_TESTS)]
@@ -165,22 +152,20 @@ def dev_tables(benchmark: str, dev: str = "") -> dict[str, pd.DataFrame]:
     if dev:
         return _own_tables(dev, "dev")
     task = "STS-B" if benchmark == "real" else OPEN_DEV
-    source = benchmark if benchmark in BENCHMARKS else "open"
-    return {f"{task} dev": sts_pairs(task, "dev", source)}
+    return {f"{task} dev": sts_pairs(task, "dev", benchmark)}
 
 
 def blind_tables(benchmark: str, dev: str = "") -> dict[str, pd.DataFrame]:
     """`dev_tables` without the pairs that occur, word for word, in a test table."""
-    tested = {
-        frozenset(pair)
-        for table in test_tables(benchmark).values()
-        for pair in zip(table["sentence1"], table["sentence2"], strict=True)
+
+    def pairs(table: pd.DataFrame) -> list[frozenset]:
+        return list(map(frozenset, zip(table["sentence1"], table["sentence2"], strict=True)))
+
+    tested = {pair for table in test_tables(benchmark).values() for pair in pairs(table)}
+    return {
+        name: table[[pair not in tested for pair in pairs(table)]]
+        for name, table in dev_tables(benchmark, dev).items()
     }
-    kept = {}
-    for name, table in dev_tables(benchmark, dev).items():
-        pairs = zip(table["sentence1"], table["sentence2"], strict=True)
-        kept[name] = table[[frozenset(pair) not in tested for pair in pairs]]
-    return kept
 
 
 def _own_tables(names: str, split: str) -> dict[str, pd.DataFrame]:
@@ -204,11 +189,6 @@ def sentences(tables: dict[str, pd.DataFrame]) -> list[str]:
     return list(dict.fromkeys(s for column in columns for s in column))
 
 
-TRANSFER = ("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC")
-LABELLED_COLUMNS = (("split", "label", "sentence"), ("split", "label", "sentence1", "sentence2"))
-LABELLED_SPLITS = ({"all"}, {"train", "test"}, {"train", "dev", "test"})
-
-
 def transfer_task(name: str) -> pd.DataFrame:
     """One transfer task: columns split, label (text), and sentence or sentence1, sentence2.
 
@@ -216,25 +196,21 @@ def transfer_task(name: str) -> pd.DataFrame:
     InputError when the task is unknown, its file missing, damaged or not of this form.
     """
     choose(dict.fromkeys(TRANSFER), name, "transfer task")
-    if (local := folder()) is None:
+    if (data := folder()) is None:
         raise InputError(f"transfer task {name} needs a data folder; give --data or MOCOSE_DATA.")
-    return check_labelled(read_table(checked(local, f"transfer/{name}.tsv")), f"{name}.tsv")
-
-
-def check_labelled(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """`frame` itself. Raises InputError on wrong columns or splits, empty cells, a single label."""
-    if tuple(frame.columns) not in LABELLED_COLUMNS:
+    frame, file = read_table(checked(data, f"transfer/{name}.tsv")), f"{name}.tsv"
+    if list(frame) not in LABELLED_COLUMNS:
         raise InputError(
-            f"{name} has columns {list(frame)}; it needs {list(LABELLED_COLUMNS[0])}, "
+            f"{file} has columns {list(frame)}; it needs {LABELLED_COLUMNS[0]}, "
             "or sentence1 and sentence2 in place of sentence."
         )
-    if frame.isna().any(axis=None) or (frame == "").any(axis=None):
-        raise InputError(f"{name} has an empty cell: a row was cut off.")
+    if (frame == "").any(axis=None):
+        raise InputError(f"{file} has an empty cell: a row was cut off.")
     if set(frame["split"]) not in LABELLED_SPLITS:
         raise InputError(
-            f"{name} has the splits {sorted(set(frame['split']))}; it needs 'all', or "
+            f"{file} has the splits {sorted(set(frame['split']))}; it needs 'all', or "
             "'train', 'test' and perhaps 'dev'."
         )
     if frame["label"].nunique() < 2:
-        raise InputError(f"{name} has fewer than two labels; there is nothing to tell apart.")
+        raise InputError(f"{file} has fewer than two labels; there is nothing to tell apart.")
     return frame

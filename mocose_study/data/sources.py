@@ -13,6 +13,11 @@ from .files import shipped
 log = logging.getLogger(__name__)
 
 
+@cache
+def warn_once(sentence: str) -> None:
+    log.warning("%s", sentence)
+
+
 def folder() -> Path | None:
     """The local data folder, or None. Raises InputError when MOCOSE_DATA is no folder."""
     named = os.environ.get("MOCOSE_DATA")
@@ -56,15 +61,12 @@ def checked(data: Path, name: str) -> Path:
     if not path.is_file():
         raise InputError(f"data file {name} is missing from the data folder {data}.")
     expected = checksums(data).get(name)
-    if expected is None:
-        listed = (data / "SHA256SUMS").exists()
-        _warn(
-            f"nothing vouches for {name} of {data}, since its SHA256SUMS does not name it"
-            if listed
-            else f"nothing vouches for the files of {data}, since it has no SHA256SUMS"
-        )
-    elif sha256(path) != expected:
+    if expected is not None and sha256(path) != expected:
         raise InputError(f"data file {name} is damaged: its checksum is not that of SHA256SUMS.")
+    if not (data / "SHA256SUMS").exists():
+        warn_once(f"nothing vouches for the files of {data}, since it has no SHA256SUMS")
+    elif expected is None:
+        warn_once(f"nothing vouches for {name} of {data}, since its SHA256SUMS does not name it")
     return path
 
 
@@ -84,18 +86,12 @@ def open_file(name: str) -> Path:
     return checked(place, name)
 
 
-@cache
-def _warn(sentence: str) -> None:
-    """Says it once."""
-    log.warning("%s", sentence)
-
-
-def from_hub(repository: str, file: str, revision: str) -> str:
+def from_hub(repository: str, file: str, revision: str) -> Path:
     """Downloads one file of a hub dataset. Raises InputError when the hub cannot be reached."""
     from huggingface_hub import hf_hub_download
 
     try:
-        return hf_hub_download(repository, file, repo_type="dataset", revision=revision)
+        return Path(hf_hub_download(repository, file, repo_type="dataset", revision=revision))
     except Exception as cause:  # whatever the hub's client meets on its way
         raise InputError(
             f"the hub did not give {file} of {repository} ({type(cause).__name__}); "

@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
 from itertools import chain
 
 from tokenizers import Tokenizer
@@ -42,13 +41,12 @@ def _splits_at_spaces(settings: dict) -> bool:
 
 def _by_words(plain: Tokenizer, max_length: int | None) -> Ids:
     """Every distinct word is encoded once; sentences are put together from their words' ids."""
-    before, after = [], []
+    before, after, room = [], [], None
     if max_length:
-        unknown = plain.encode("a", add_special_tokens=False).ids
-        whole = plain.encode("a").ids
-        start = whole.index(unknown[0])
-        before, after = whole[:start], whole[start + len(unknown) :]
-    room = max_length - len(before) - len(after) if max_length else None
+        word, whole = (plain.encode("a", add_special_tokens=s).ids for s in (False, True))
+        start = whole.index(word[0])
+        before, after = whole[:start], whole[start + len(word) :]
+        room = max_length - len(before) - len(after)
     known: dict[str, list[int]] = {}
 
     def ids(sentences: Sequence[str]) -> list[list[int]]:
@@ -64,18 +62,10 @@ def _by_words(plain: Tokenizer, max_length: int | None) -> Ids:
 
 
 def _encoded(tokenizer: Tokenizer, texts: Sequence[str], special: bool) -> list[list[int]]:
-    with _all_cores():
-        found = tokenizer.encode_batch_fast(texts, add_special_tokens=special)
-    return [encoding.ids for encoding in found]
-
-
-@contextmanager
-def _all_cores():
-    """Lets the tokenizer use its own threads, whatever the environment says."""
     name = "TOKENIZERS_PARALLELISM"
-    before = os.environ.pop(name, None)
+    before = os.environ.pop(name, None)  # it may use all cores, whatever the environment says
     try:
-        yield
+        found = tokenizer.encode_batch_fast(texts, add_special_tokens=special)
     finally:
-        if before is not None:
-            os.environ[name] = before
+        os.environ.update({name: before} if before is not None else {})
+    return [encoding.ids for encoding in found]

@@ -2,17 +2,15 @@
 
 import hashlib
 import json
-import logging
 import math
-from functools import cache
 from pathlib import Path
 
 from mocose_study.config import Config, InputError
 from mocose_study.data import contents
 from mocose_study.data.atomic import write_atomically
 from mocose_study.data.files import study_folder
+from mocose_study.data.sources import warn_once
 
-log = logging.getLogger(__name__)
 PARTS = {  # what a run file has at least
     "id": str,
     "config": dict,
@@ -44,14 +42,9 @@ def is_whole(path: Path) -> bool:
         read_run(path)
     except InputError as damage:
         if path.exists():
-            _warn(str(damage))
+            warn_once(str(damage))
         return False
     return True
-
-
-@cache
-def _warn(sentence: str) -> None:
-    log.warning("%s", sentence)
 
 
 def write_run(path: Path, record: dict) -> None:

@@ -21,6 +21,7 @@ from mocose_study.systems import METHODS, probe
 from mocose_study.systems.base import Fitted
 from mocose_study.systems.whitening import whitened
 
+from .method import method_code
 from .stamp import stamp
 
 log = logging.getLogger(__name__)
@@ -41,6 +42,7 @@ def measured(
     fit = choose(METHODS, config.method, "method")
     device = device or default_device()
     check_precision(config, device)
+    code = {"method_code": method_code(config.method)}
     started, rules = time.monotonic(), rules_on_record()
     fitted = fit(config, checkpoint, device, bar)
     trained = time.monotonic()
@@ -48,8 +50,7 @@ def measured(
         save(fitted)
     encode = remembering(fitted.encode)
     if config.whitened_on:
-        texts = list(load_corpus(config.corpus, config.whitened_on)["sentence"])
-        encode = whitened(encode, texts)
+        encode = whitened(encode, list(load_corpus(config.corpus, config.whitened_on)["sentence"]))
     metrics = scores(encode, config) | probe.measure(encode, config.benchmark)
     if fitted.progress.history:
         metrics["sts_last"] = fitted.progress.history[-1]["test"]
@@ -58,22 +59,19 @@ def measured(
         "inputs": contents.digests(config),
         "metrics": {name: round(float(value), 4) for name, value in metrics.items()},
         "spectrum": _rounded(probe.spectrum(encode, config.benchmark)),
-        "progress": progress_of(fitted),
+        "progress": asdict(fitted.progress) | {"collapsed": _collapse(fitted)},
     }
     if config.resamples:
-        tables = benchmarks.test_tables(config.benchmark)
-        record["resampled"] = _rounded(resampled_average(encode, tables, config.resamples))
+        record["resampled"] = _rounded(resampled_average(encode, config))
     training = max(trained - started, fitted.progress.seconds)  # the second counts all parts
     seconds = round(training + time.monotonic() - trained, 2)
-    return record | {"seconds": seconds, "stamp": stamp(device), "rules": rules}
+    return record | {"seconds": seconds, "stamp": stamp(device) | code, "rules": rules}
 
 
-def progress_of(fitted: Fitted) -> dict:
-    """The record of a training, with the step at which it collapsed."""
-    collapse = probe.collapsed_since(fitted.progress.history)
-    if collapse:
-        log.warning("training collapsed at %s", collapse)
-    return asdict(fitted.progress) | {"collapsed": collapse}
+def _collapse(fitted: Fitted) -> str | None:
+    if found := probe.collapsed_since(fitted.progress.history):
+        log.warning("training collapsed at %s", found)
+    return found
 
 
 def _rounded(values: np.ndarray) -> list[float]:
@@ -99,10 +97,11 @@ def scores(encode: Encode, config: Config) -> dict[str, float]:
     return found
 
 
-def resampled_average(encode: Encode, tables: dict, n: int) -> np.ndarray:
-    """The average over tasks on each of `n` bootstrap resamples of the test pairs: (n,)."""
+def resampled_average(encode: Encode, config: Config) -> np.ndarray:
+    """The average over tasks on each bootstrap resample of the test pairs: (resamples,)."""
+    tables = benchmarks.test_tables(config.benchmark)
     by_task = [
-        stats.resampled(tables[name]["score"], similarity, n, seed)
+        stats.resampled(tables[name]["score"], similarity, config.resamples, seed)
         for seed, (name, similarity) in enumerate(similarities(encode, tables).items())
     ]
     return np.mean(by_task, axis=0)

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import as_completed
+from functools import partial
 
 import torch
 from pebble import ProcessExpired, ProcessPool
@@ -25,8 +26,7 @@ def outcomes(
     All processes are ended when the caller stops listening, or is killed.
     """
     if workers == 0:
-        for job in jobs:
-            yield _outcome(job, lambda job=job: call(job))
+        yield from (_outcome(job, partial(call, job)) for job in jobs)
         return
     spawn = multiprocessing.get_context("spawn")
     pool = ProcessPool(workers, initializer=start_worker, context=spawn)

@@ -11,7 +11,7 @@ from tqdm.auto import tqdm
 
 from mocose_study.config import Config, InputError, choose
 from mocose_study.data import benchmarks
-from mocose_study.data.atomic import sweep
+from mocose_study.data.atomic import sweep, sweep_below
 from mocose_study.data.corpora import load_corpus
 from mocose_study.data.files import cache_folder, study_folder
 from mocose_study.fast.processor import check_precision, default_device
@@ -21,7 +21,6 @@ from mocose_study.systems import INPUTS, METHODS
 from mocose_study.systems.base import Fitted, load_encoder
 
 from .files import is_done, is_whole, run_file, run_id, write_run
-from .leftovers import sweep_leftovers
 from .measure import measured
 from .pool import outcomes, worker_count
 
@@ -33,18 +32,6 @@ SHARED = (  # fields that decide what runs train on
 )
 
 
-def run(config: Config, profile: str, device: str | None = None, bar: bool = False) -> Path:
-    """Trains and measures `config`, unless its file is there already; returns the file.
-
-    Interrupted at any moment, it goes on from its last checkpoint when called again, and ends
-    with the same numbers. The file appears once, whole. While another process makes the same
-    run, it waits.
-    """
-    path = run_file(config, profile)
-    make_run(config, path, device, bar)
-    return path
-
-
 def make_run(
     config: Config,
     path: Path,
@@ -53,9 +40,12 @@ def make_run(
     save: Callable[[Fitted], object] | None = None,
     wait: bool = True,
 ) -> bool:
-    """The same for a file in any folder. `save` gets the trained system, and has it trained anew.
+    """Trains and measures `config`, unless its file `path` is there already.
 
-    Returns False, at once, if `wait` is False and another process makes the run.
+    Interrupted at any moment, it goes on from its last checkpoint when called again, and ends
+    with the same numbers. The file appears once, whole. While another process makes the same
+    run, it waits, or, without `wait`, returns False at once. `save` gets the trained system, and
+    has it trained anew.
     """
     checkpoint = study_folder() / "data" / "checkpoints" / f"{path.stem}.pt"
     if ranks().rank:  # the first process measures, and writes
@@ -78,7 +68,7 @@ def make_run(
 
 def prepare(configs: Iterable[Config], bar: bool = False) -> None:
     """Checks and caches all that the runs share, before the first starts: bad input ends here."""
-    sweep_leftovers()
+    sweep_below(study_folder() / "data")
     device = default_device()
     for config in configs:
         choose(METHODS, config.method, "method")
@@ -106,34 +96,31 @@ def run_grid(
     """
     workers = worker_count(workers)
     configs = list(dict.fromkeys(configs))
-    missing = [config for config in configs if not is_done(config, profile)]
+    todo = missing = [config for config in configs if not is_done(config, profile)]
     failures: list[str] = []
     if missing:
         prepare(missing, bar)
-        total, done = len(configs), len(configs) - len(missing)
-        with tqdm(total=total, initial=done, desc=f"{profile} runs", disable=not bar) as shown:
-            elsewhere = _round(missing, profile, workers, False, failures, shown)
-            if elsewhere:
-                log.info("%d runs are made by another process; waiting for them", len(elsewhere))
-                _round(elsewhere, profile, workers, True, failures, shown)
+    count = {"total": len(configs), "initial": len(configs) - len(missing)}
+    with tqdm(**count, desc=f"{profile} runs", disable=not bar or not missing) as shown:
+        for wait in (False, True):
+            if not todo:
+                break
+            if wait:
+                log.info("%d runs are made by another process; waiting for them", len(todo))
+            elsewhere = []
+            attempt = partial(_attempt, profile=profile, wait=wait)
+            for config, made, error in outcomes(attempt, todo, workers):
+                if error:
+                    failures.append(f"{run_id(config)}: {str(error).rstrip('.')}")
+                if made or error:
+                    shown.update()
+                else:
+                    elsewhere.append(config)
+            todo = elsewhere
     if failures:
         told = "; ".join(failures[:3])
         raise InputError(f"{len(failures)} of {len(missing)} runs failed; {told}.")
     return [run_file(config, profile) for config in configs]
-
-
-def _round(configs, profile: str, workers: int, wait: bool, failures: list[str], shown) -> list:
-    """Makes the runs, adds to `failures`, and returns the configs that another process works on."""
-    elsewhere = []
-    attempt = partial(_attempt, profile=profile, wait=wait)
-    for config, made, error in outcomes(attempt, configs, workers):
-        if error:
-            failures.append(f"{run_id(config)}: {str(error).rstrip('.')}")
-        elif not made:
-            elsewhere.append(config)
-            continue
-        shown.update()
-    return elsewhere
 
 
 def _attempt(config: Config, profile: str, wait: bool) -> bool:

@@ -69,10 +69,8 @@ def bad(study, content: bytes, name="mine.txt"):
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"", "has 0 sentences; corpus_size = 2"),
         (b"One.\n", "has 1 sentences; corpus_size = 2"),
         (b"One.\nT\0wo.\n", "mine.txt is no text: line 2 holds a NUL"),
-        (b"\0" * 99, "line 1 holds a NUL"),
         (b"One.\nTwo \xff.\n", "mine.txt cannot be read as UTF-8 text after line 2"),
         (b"One.\n" * 9, "repeats one sentence"),
     ],
@@ -83,17 +81,11 @@ def test_a_useless_text_file_is_one_sentence(study, content, told):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["mine.txt.xz", "mine.txt.gz"])
-def test_a_file_that_is_not_what_its_name_says_is_one_sentence(study, name):
-    with pytest.raises(InputError, match=f"{name} cannot be read"):
-        corpora.load_corpus(bad(study, b"One.\nTwo.\n", name), 2)
-
-
-@pytest.mark.parametrize("cut", [10, -5])
-def test_a_cut_off_corpus_file_is_one_sentence(folder, cut):
+@pytest.mark.parametrize("damage", [lambda c: c[:10], lambda c: c[:-5], lambda c: b"One.\nTwo.\n"])
+def test_a_compressed_file_that_is_cut_off_or_none_is_one_sentence(folder, damage):
     path = folder / "corpus" / "part_1.txt.xz"
-    path.write_bytes(path.read_bytes()[:cut])
-    with pytest.raises(InputError, match="part_1"):
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(InputError, match=r"part_1\.txt\.xz cannot be read"):
         corpora.load_corpus("farm", 5)
 
 
@@ -130,25 +122,25 @@ def test_token_ids_are_the_tokenizers_own_and_are_made_once(encoder, study):
     before = [(path, path.stat().st_mtime_ns) for path in arrows(study)]
     corpora.tokenized(corpora.load_corpus("open", 30), encoder.tokenizer, 12)
     assert [(path, path.stat().st_mtime_ns) for path in arrows(study)] == before
-    bare = corpora.tokenized(corpus, encoder.tokenizer, None)
-    assert (
-        bare["input_ids"][0] == encoder.tokenizer(texts[0], add_special_tokens=False)["input_ids"]
-    )
-
-
-def test_another_tokenizer_has_token_ids_of_its_own(encoder, study):
-    corpus = corpora.load_corpus("open", 5)
+    encoder.tokenizer.add_tokens(["zebra"])  # another tokenizer has ids of its own
     corpora.tokenized(corpus, encoder.tokenizer, 12)
-    encoder.tokenizer.add_tokens(["zebra"])
-    corpora.tokenized(corpus, encoder.tokenizer, 12)
-    assert len(arrows(study)) == 3  # the corpus, and two
+    assert len(arrows(study)) == len(before) + 1
 
 
-ODD_TEXTS = [*ODD, "two  spaces ", "ideo\u3000graphic 東京 x", "a\x1cb\x85c\xa0d", "Ἐγώ εἰμι ΣΟΦΟΣ ok",
-             "cafe\u0301 ﬁre İstanbul", "x" * 150 + " y", "[CLS]ab[MASK] cd [SEP]", "it's 3.5%…"]  # fmt: skip
+ODD_TEXTS = [
+    *ODD,
+    "two  spaces ",
+    "ideo\u3000graphic 東京 x",
+    "a\x1cb\x85c\xa0d",
+    "Ἐγώ εἰμι ΣΟΦΟΣ ok",
+    "cafe\u0301 ﬁre İstanbul",
+    "x" * 150 + " y",
+    "[CLS]ab[MASK] cd [SEP]",
+    "it's 3.5%…",
+]
 
 
-@pytest.mark.parametrize("max_length", [None, 3, 12, 64])
+@pytest.mark.parametrize("max_length", [None, 3, 12])
 @pytest.mark.parametrize("shipped", ["tiny", None])
 def test_ids_by_words_are_those_of_whole_sentences(encoder, shipped, max_length, monkeypatch):
     tokenizer = encoder.tokenizer
@@ -188,17 +180,7 @@ def test_a_damaged_table_is_dropped_and_made_anew(study, caplog, damage):
     assert len(caplog.records) == 1 and "damaged; it is made anew" in caplog.text
 
 
-def test_a_table_that_fails_leaves_nothing(study):
-    def batches():
-        yield {"sentence": ["One."]}
-        raise InputError("enough.")
-
-    with pytest.raises(InputError, match="enough"):
-        cache.stored("abc", batches)
-    assert not list((study / "data" / "cache").iterdir())
-
-
-def test_a_full_disk_is_one_sentence(study, monkeypatch):
+def test_a_full_disk_is_one_sentence_and_leaves_nothing(study, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -225,9 +207,3 @@ def test_files_that_nothing_vouches_for_are_said_once(folder, caplog):
     assert [r.getMessage() for r in caplog.records] == [
         f"nothing vouches for the files of {folder}, since it has no SHA256SUMS"
     ]
-
-
-def test_a_data_folder_that_does_not_exist(monkeypatch):
-    monkeypatch.setenv("MOCOSE_DATA", "/nowhere/at/all")
-    with pytest.raises(InputError, match="does not exist"):
-        sources.folder()

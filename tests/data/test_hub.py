@@ -33,12 +33,14 @@ def repositories(tiny, tmp_path):
     pd.DataFrame(triplets).to_csv(corpus / "nli_for_simcse.csv", index=False)
     found = {"bert-base-uncased": (encoder, PINNED["bert-base-uncased"]),
              "datasets/princeton-nlp/datasets-for-simcse": (corpus, "f" * 40)}  # fmt: skip
-    for task, (_, name, revision) in benchmarks.STS.items():
+    for task, source in benchmarks.STS.items():
         folder = tmp_path / "hub" / task
         folder.mkdir()
         for split in ("validation", "test"):
-            open_pairs("images2015", 20).to_json(folder / f"{split}.jsonl", orient="records", lines=True)
-        found[f"datasets/{name}"] = (folder, revision)
+            open_pairs("images2015", 20).to_json(
+                folder / f"{split}.jsonl", orient="records", lines=True
+            )
+        found[f"datasets/{source['repository']}"] = (folder, source["revision"])
     return found
 
 
@@ -94,7 +96,9 @@ def test_what_the_hub_does_not_give_is_one_sentence(repositories, mocose, what):
         repositories["bert-base-uncased"] = folder, "0" * 40
     with Hub(repositories) as hub:
         hub.broken = what == "a broken transfer"
-        done = mocose("http://127.0.0.1:9" if what == "no network" else hub.url, "run", *RUN.split())
+        done = mocose(
+            "http://127.0.0.1:9" if what == "no network" else hub.url, "run", *RUN.split()
+        )
     assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
     last = done.stderr.strip().splitlines()[-1]
     assert "encoder 'bert-base-uncased' is neither a folder" in last and "hub" in last

@@ -24,13 +24,12 @@ def test_fgsm_equals_loops_and_a_value_by_hand():
     x = torch.tensor([[[1.0, 2.0, 3.0]]])
     gradient = torch.tensor([[[0.2, -7.0, 0.0]]])
     assert moved(x, gradient, 0.5).flatten().tolist() == [1.5, 1.5, 3.0]
+    assert moved(x, None, 1.0) is x and moved(x, x, 0.0) is x
     big, slope = words(), words() - 10
-    found = moved(big, slope, 0.25)
-    for i, value in enumerate(found.flatten().tolist()):
-        g = slope.flatten()[i].item()
-        assert value == pytest.approx(
-            big.flatten()[i].item() + 0.25 * ((g > 0) - (g < 0)), abs=1e-5
-        )
+    found = moved(big, slope, 0.25).flatten().tolist()
+    for value, old, g in zip(found, big.flatten(), slope.flatten(), strict=True):
+        expected = old.item() + 0.25 * (int(g > 0) - int(g < 0))
+        assert value == pytest.approx(expected, abs=1e-5)
 
 
 def test_fgsm_goes_uphill():
@@ -44,12 +43,7 @@ def test_fgsm_goes_uphill():
     assert loss(moved(x, gradient, 1e-3)) > loss(x) > loss(moved(x, gradient, -1e-3))
 
 
-def test_fgsm_without_gradient_or_epsilon_is_the_identity():
-    x = words()
-    assert moved(x, None, 1.0) is x and moved(x, x, 0.0) is x
-
-
-@pytest.mark.parametrize("shape", [(6, 9, 10), (4, 9, 10), (6, 5, 10), (8, 12, 10)])
+@pytest.mark.parametrize("shape", [(4, 9, 10), (6, 5, 10), (8, 12, 10)])
 def test_another_batchs_gradient_is_cut_or_filled_with_zeros(shape):
     gradient = words()
     found = moved(torch.zeros(shape), gradient, 1.0)
@@ -66,10 +60,6 @@ def test_shuffled_positions_permute_the_real_tokens_and_keep_the_padding():
         n = int(real.sum())
         assert sorted(row[:n].tolist()) == list(range(n))
         assert row[n:].tolist() == list(range(n, len(row)))
-    assert any(
-        row[:n].tolist() != sorted(row[:n].tolist())
-        for row, n in zip(found, mask().sum(1), strict=True)
-    )
 
 
 def test_every_order_of_positions_is_as_likely_as_the_next():
@@ -79,8 +69,8 @@ def test_every_order_of_positions_is_as_likely_as_the_next():
     assert len(counts) == 6 and (counts - 1_000).abs().max() < 150  # 5 standard deviations: 144
 
 
-@pytest.mark.parametrize("rate", [0.01, 0.1, 0.3, 0.5, 0.99])
-def test_token_cutoff_zeroes_so_many_real_tokens(rate):
+@pytest.mark.parametrize("rate", [0.01, 0.3, 0.99])
+def test_cutoffs_zero_so_many_real_tokens_and_so_many_features_of_all_tokens(rate):
     x, real = words(), mask()
     found = augment.token_cutoff(x, real, rate, generator())
     for row in range(len(x)):
@@ -89,11 +79,6 @@ def test_token_cutoff_zeroes_so_many_real_tokens(rate):
         assert len(gone) == max(1, int(n * torch.tensor(rate))) and all(real[row, i] for i in gone)
         for i in set(range(x.shape[1])) - set(gone):
             assert torch.equal(found[row, i], x[row, i])
-
-
-@pytest.mark.parametrize("rate", [0.01, 0.1, 0.3, 0.99])
-def test_feature_cutoff_zeroes_so_many_features_in_all_tokens(rate):
-    x = words()
     found = augment.feature_cutoff(x, rate, generator())
     for row in range(len(x)):
         gone = [j for j in range(x.shape[2]) if (found[row, :, j] == 0).all()]
@@ -101,30 +86,20 @@ def test_feature_cutoff_zeroes_so_many_features_in_all_tokens(rate):
         assert int((found[row] == 0).sum()) == len(gone) * x.shape[1]
 
 
-def test_rows_lose_different_tokens_and_features():
-    x, real = torch.ones(50, 20, 20), torch.ones(50, 20, dtype=torch.bool)
-    for found in (
-        augment.token_cutoff(x, real, 0.1, generator()),
-        augment.feature_cutoff(x, 0.1, generator()),
-    ):
-        assert len(found.unique(dim=0)) > 25
+DRAWS = {
+    "token_cutoff": lambda x, g, rate: augment.token_cutoff(x, mask(), rate, g),
+    "feature_cutoff": lambda x, g, rate: augment.feature_cutoff(x, rate, g),
+    "shuffled_positions": lambda x, g, rate: augment.shuffled_positions(mask(), g),
+}
 
 
-@pytest.mark.parametrize("name", ["token_cutoff", "feature_cutoff"])
-def test_rate_zero_is_the_identity_and_no_input_is_changed(name):
-    x, before = words(), words()
-    between = (mask(),) if name == "token_cutoff" else ()
-    assert getattr(augment, name)(x, *between, 0.0, generator()) is x
-    getattr(augment, name)(x, *between, 0.5, generator())
-    assert torch.equal(x, before)
-
-
-def test_the_same_generator_gives_the_same_augmentation():
-    x, real = words(), mask()
-    for draw in (
-        lambda g: augment.token_cutoff(x, real, 0.3, g),
-        lambda g: augment.feature_cutoff(x, 0.3, g),
-        lambda g: augment.shuffled_positions(real, g),
-    ):
-        assert torch.equal(draw(generator(1)), draw(generator(1)))
-        assert not torch.equal(draw(generator(1)), draw(generator(2)))
+@pytest.mark.parametrize("name", DRAWS)
+def test_a_draw_follows_its_generator_differs_by_row_and_changes_no_input(name):
+    x = words()
+    first = DRAWS[name](x, generator(1), 0.3)
+    assert torch.equal(first, DRAWS[name](x, generator(1), 0.3))
+    assert not torch.equal(first, DRAWS[name](x, generator(2), 0.3))
+    assert torch.equal(x, words())
+    if name != "shuffled_positions":
+        assert len((first == 0).unique(dim=0)) > 1
+        assert DRAWS[name](x, generator(), 0.0) is x

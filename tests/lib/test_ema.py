@@ -25,28 +25,17 @@ def test_update_by_hand():
     assert target.weight.item() == 3.0 and online.weight.item() == 6.0
 
 
-@pytest.mark.parametrize("decay", [0.0, 0.5, 0.85, 0.99, 1.0])
+@pytest.mark.parametrize("decay", [0.0, 0.85, 1.0])
 def test_update_equals_plain_loops(decay):
     target, online = pair()
     expected = []
     for old, new in zip(target.parameters(), online.parameters(), strict=True):
-        flat = [
-            decay * a + (1 - decay) * b
-            for a, b in zip(old.flatten().tolist(), new.flatten().tolist(), strict=True)
-        ]
+        both = zip(old.flatten().tolist(), new.flatten().tolist(), strict=True)
+        flat = [decay * a + (1 - decay) * b for a, b in both]
         expected.append(torch.tensor(flat).view_as(old))
     update_ema(target, online, decay)
     for found, want in zip(target.parameters(), expected, strict=True):
         torch.testing.assert_close(found, want)
-
-
-def test_decay_one_leaves_the_target_and_decay_zero_copies():
-    target, online = pair()
-    before = [p.clone() for p in target.parameters()]
-    update_ema(target, online, 1.0)
-    assert all(map(torch.equal, target.parameters(), before))
-    update_ema(target, online, 0.0)
-    assert all(map(torch.equal, target.parameters(), online.parameters()))
 
 
 def test_shared_parameters_keep_their_bits_and_no_gradient_is_recorded():
@@ -64,6 +53,7 @@ def test_the_cosine_of_the_paper_by_hand():
     assert decay_at(50, config) == pytest.approx(0.85)
     assert decay_at(25, config) == pytest.approx(0.75 + 0.2 * (1 - math.sqrt(0.5)) / 2)
     assert decay_at(100, config) == pytest.approx(0.95)
+    assert decay_at(17, Config(ema_decay=0.6)) == 0.6  # constant
 
 
 def test_the_cosine_of_the_authors_code_as_they_write_it():
@@ -71,10 +61,3 @@ def test_the_cosine_of_the_authors_code_as_they_write_it():
     for step in (0, 1, 100, 7_500, 14_999, 15_000):
         expected = 1 - (1 - 0.75) * (math.cos(math.pi * step / 15_000) + 1) / 2
         assert decay_at(step, config) == pytest.approx(expected, abs=1e-12)
-
-
-def test_the_cosine_rises_over_the_whole_run():
-    config = Config(ema_schedule="cosine", ema_decay=0.75, ema_decay_end=0.95, steps=40)
-    found = [decay_at(step, config) for step in range(1, 41)]
-    assert found == sorted(found)
-    assert decay_at(17, Config(ema_decay=0.6)) == 0.6

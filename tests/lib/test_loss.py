@@ -44,11 +44,8 @@ def vectors(batch=5, n=7, dim=4):
 @pytest.mark.parametrize("similarity", ["cosine", "dot"])
 @pytest.mark.parametrize("temperature", [0.05, 1.0])
 def test_equals_the_formula_in_loops(temperature, similarity, batch_negatives):
-    q, k, n = vectors()
-    found = info_nce(q, k, n, temperature, similarity, batch_negatives).item()
-    assert found == pytest.approx(
-        in_loops(q, k, n, temperature, similarity, batch_negatives), rel=1e-4
-    )
+    arguments = (*vectors(), temperature, similarity, batch_negatives)
+    assert info_nce(*arguments).item() == pytest.approx(in_loops(*arguments), rel=1e-4)
 
 
 def test_by_hand():
@@ -56,21 +53,8 @@ def test_by_hand():
     q, n = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]])
     assert info_nce(q, q, n, 1.0).item() == pytest.approx(0.31326, abs=1e-5)
     assert info_nce(q, q, n, 0.5).item() == pytest.approx(0.12693, abs=1e-5)  # log(1 + exp(-2))
-
-
-def test_without_any_negative_the_loss_is_zero():
-    q, k, _ = vectors()
-    assert info_nce(q, k, q[:0], 0.05).item() == pytest.approx(0.0, abs=1e-7)
-
-
-def test_cosine_ignores_lengths_and_dot_does_not():
-    q, k, n = vectors()
-    assert info_nce(3 * q, k, n, 0.5).item() == pytest.approx(
-        info_nce(q, k, n, 0.5).item(), rel=1e-5
-    )
-    assert info_nce(3 * q, k, n, 0.5, "dot").item() != pytest.approx(
-        info_nce(q, k, n, 0.5, "dot").item(), rel=1e-2
-    )
+    assert info_nce(q, q, n[:0], 0.05).item() == 0.0  # no negative at all
+    assert info_nce(1e4 * q, q, n, 0.05, "dot").isfinite()
 
 
 def test_the_gradient_at_the_query_is_that_of_the_formula():
@@ -83,11 +67,6 @@ def test_the_gradient_at_the_query_is_that_of_the_formula():
         p = (rows @ q[i] / 0.7).softmax(0)
         expected = (p @ rows - k[i]) / (0.7 * len(q))
         torch.testing.assert_close(q.grad[i], expected.detach())
-
-
-def test_large_similarities_do_not_overflow():
-    q, k, n = (100 * x for x in vectors())
-    assert torch.isfinite(info_nce(q, k, n, 0.05, "dot"))
 
 
 def test_under_autocast_similarities_stay_in_float32():

@@ -66,6 +66,14 @@ def folders(tmp_path_factory, tiny):
     return folder, expected
 
 
+STOCK = {
+    "cls": ["Transformer", "Pooling"],
+    "cls_pooler": ["Transformer", "Pooling", "Dense"],
+    "mean": ["Transformer", "Pooling"],
+    "first_last": ["Transformer", "WeightedLayerPooling", "Pooling"],
+}
+
+
 @pytest.mark.parametrize("pooling", POOLINGS)
 def test_three_readers_agree_in_a_fresh_process(folders, pooling):
     folder, expected = folders
@@ -73,24 +81,9 @@ def test_three_readers_agree_in_a_fresh_process(folders, pooling):
     assert set(found) == {"sentence_transformers", "transformers", "mocose_lib"}
     for reader in found:
         np.testing.assert_allclose(found[reader], expected[pooling], atol=1e-5, err_msg=reader)
-
-
-def test_the_folder_has_stock_modules(folders):
-    folder, _ = folders
-    kinds = {
-        pooling: [
-            module["type"].rpartition(".")[2]
-            for module in json.loads((folder / pooling / "modules.json").read_text())
-        ]
-        for pooling in POOLINGS
-    }
-    assert kinds == {
-        "cls": ["Transformer", "Pooling"],
-        "cls_pooler": ["Transformer", "Pooling", "Dense"],
-        "mean": ["Transformer", "Pooling"],
-        "first_last": ["Transformer", "WeightedLayerPooling", "Pooling"],
-    }
-    assert not list(folder.rglob("*.bin")) and not list(folder.rglob("*.pt"))
+    modules = json.loads((folder / pooling / "modules.json").read_text())
+    assert [module["type"].rpartition(".")[2] for module in modules] == STOCK[pooling]
+    assert not [*folder.rglob("*.bin"), *folder.rglob("*.pt")]
 
 
 def test_normalised_vectors_have_length_one(tiny, tmp_path):

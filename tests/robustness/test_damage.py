@@ -9,6 +9,7 @@ import socket
 
 import pytest
 import torch
+from conftest import made
 
 from mocose_lib import InputError, trainer
 from mocose_study.runs import run as runs
@@ -22,7 +23,7 @@ FLIPS = 12
 def checkpoint(small, study, monkeypatch):
     """(config, the metrics of its unbroken run, the checkpoint of its interrupted one)."""
     config = small()
-    metrics = read_run(runs.run(config, "whole", "cpu"))["metrics"]
+    metrics = read_run(made(config, "whole"))["metrics"]
     monkeypatch.setattr(trainer, "SAVE_SECONDS", -1.0)
     monkeypatch.setattr(trainer, "SAVE_SHARE", float("inf"))
 
@@ -32,7 +33,7 @@ def checkpoint(small, study, monkeypatch):
     with monkeypatch.context() as once:
         once.setattr(runs, "write_run", stop)
         with pytest.raises(KeyboardInterrupt):
-            runs.run(config, "broken", "cpu")
+            made(config, "broken")
     path = study / "data" / "checkpoints" / f"{run_id(config)}.pt"
     assert path.exists()
     return config, metrics, path
@@ -45,10 +46,10 @@ def ends_well(checkpoint, caplog):
 
     def check():
         caplog.clear()
-        made = runs.run(config, "broken", "cpu")
+        file = made(config, "broken")
         assert f"{path.name} cannot be used, training starts anew" in caplog.text
-        assert read_run(made)["metrics"] == metrics
-        made.unlink()
+        assert read_run(file)["metrics"] == metrics
+        file.unlink()
 
     return check
 
@@ -101,10 +102,10 @@ def full(*_, **__):
 
 def test_a_full_disk_for_checkpoints_costs_no_training(small, monkeypatch, caplog):
     config = small()
-    expected = read_run(runs.run(config, "whole", "cpu"))["metrics"]
+    expected = read_run(made(config, "whole"))["metrics"]
     monkeypatch.setattr(trainer, "SAVE_SECONDS", -1.0)
     monkeypatch.setattr(trainer, "save_state", full)
-    assert read_run(runs.run(config, "full", "cpu"))["metrics"] == expected
+    assert read_run(made(config, "full"))["metrics"] == expected
     assert "no checkpoint could be written, training goes on" in caplog.text
 
 
@@ -126,5 +127,5 @@ def test_the_main_paths_open_no_socket(small, monkeypatch):
         monkeypatch.setattr(socket.socket, name, refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     configs = [small(), small(method="simcse"), small(method="whitening")]
-    made = runs.run_grid(configs, "quick", workers=0, bar=False)
-    assert replay(made[0], "cpu").verdict == "reproduced"
+    files = runs.run_grid(configs, "quick", workers=0, bar=False)
+    assert replay(files[0], "cpu").verdict == "reproduced"

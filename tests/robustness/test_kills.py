@@ -9,12 +9,13 @@ import time
 
 import psutil
 import pytest
+from conftest import made
 
 from mocose_lib import InputError, trainer
+from mocose_study.data.atomic import sweep_below
 from mocose_study.runs import pool
 from mocose_study.runs import run as runs
 from mocose_study.runs.files import is_done, read_run, run_file, run_id
-from mocose_study.runs.leftovers import sweep_leftovers
 from mocose_study.runs.pool import outcomes, start_worker
 
 fork = multiprocessing.get_context("fork")  # what is imported already need not be imported again
@@ -24,13 +25,13 @@ def make_all(configs) -> None:
     """Makes the runs with a checkpoint after every step."""
     trainer.SAVE_SECONDS, trainer.SAVE_SHARE = 0.0, float("inf")
     for config in configs:
-        runs.run(config, "kills", "cpu")
+        made(config, "kills")
 
 
 def check_kills(small, study, kills, steps, seeds):
     configs = [small(steps=steps, eval_every=steps // 2, seed=seed) for seed in range(seeds)]
     started = time.monotonic()
-    unbroken = {run_id(c): read_run(runs.run(c, "whole", "cpu")) for c in configs}
+    unbroken = {run_id(c): read_run(made(c, "whole")) for c in configs}
     span, rng = time.monotonic() - started, random.Random(0)
     folder, finished = study / "data" / "runs" / "kills", {}
     for attempt in range(kills + 1):
@@ -45,7 +46,7 @@ def check_kills(small, study, kills, steps, seeds):
         finished = {path.name: path.read_bytes() for path in folder.glob("*.json")}
         assert all(read_run(folder / name) for name in finished)
     assert job.exitcode == 0
-    sweep_leftovers()
+    sweep_below(study / "data")
     left = [*folder.iterdir(), *(study / "data" / "checkpoints").iterdir()]
     assert sorted(p.name for p in left) == sorted(f"{name}.json" for name in unbroken)
     for name, before in unbroken.items():
@@ -98,7 +99,7 @@ def test_a_run_that_another_process_makes_is_left_to_it(small, study):
 
     def hold():
         runs.measured = lambda *a: (reached.set(), time.sleep(60))
-        runs.run(config, "quick")
+        made(config)
 
     job = fork.Process(target=hold)
     job.start()
@@ -158,20 +159,17 @@ def test_a_worker_ends_with_the_process_that_started_it():
 
 
 # --- what killed processes leave behind ---
-def test_leftovers_are_swept_and_what_is_in_use_stays(study):
+def test_unfinished_writes_of_killed_processes_are_swept_and_those_of_others_stay(study):
     gone = fork.Process(target=int)
     gone.start()
     gone.join()
-    runs_folder, cache = study / "data" / "runs" / "quick", study / "data" / "cache"
-    runs_folder.mkdir(parents=True)
-    cache.mkdir()
-    dead = [runs_folder / f".a.json.{gone.pid}", cache / f".b.arrow.{gone.pid}", cache / "tmpdead"]
-    alive = [runs_folder / f".a.json.{os.getppid()}", cache / "tmpopen", cache / "c.arrow"]
-    for path in (*dead, *alive):
+    folder = study / "data" / "runs" / "quick"
+    folder.mkdir(parents=True)
+    dead, alive = folder / f".a.json.{gone.pid}", folder / f".a.json.{os.getppid()}"
+    for path in (dead, alive, folder / "b.json"):
         path.write_text("half")
-    with (cache / "tmpopen").open():
-        sweep_leftovers()
-    assert not any(path.exists() for path in dead) and all(path.exists() for path in alive)
+    sweep_below(study / "data")
+    assert not dead.exists() and alive.exists() and (folder / "b.json").exists()
 
 
 def wait_for(condition, seconds=60):

@@ -1,18 +1,16 @@
 """A finished run made once more: what came back, and what did not."""
 
-import json
-
 import pytest
+from conftest import made
 
 from mocose_lib import InputError
 from mocose_study.runs.files import read_run, write_run
 from mocose_study.runs.replay import Replay, replay
-from mocose_study.runs.run import run
 
 
 @pytest.fixture
 def path(small):
-    return run(small(), "quick", "cpu")
+    return made(small())
 
 
 def change(path, **changes):
@@ -72,9 +70,3 @@ def test_what_cannot_be_replayed_is_said_before_any_training(path, damage, told,
     monkeypatch.setattr("mocose_study.runs.replay.measured", lambda *a: pytest.fail("it trained"))
     with pytest.raises(InputError, match=told):
         replay(path, "cpu")
-
-
-def test_the_stamp_says_on_which_processor_with_what(path):
-    stamp = json.loads(path.read_text())["stamp"]
-    assert stamp["device"].startswith("cpu: ") and stamp["threads"] == 1
-    assert set(stamp["instructions"]) <= {"avx2", "avx512_f", "avx512_bf16", "amx_bf16"}

@@ -2,41 +2,20 @@
 
 import subprocess
 import sys
-from pathlib import Path
+
+from texts import ROOT
 
 from mocose_study.sections import GRIDS
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def commands(profile, *flags):
     """The `mocose grid` commands of a dry run from nothing."""
-    found = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "snakemake",
-            "--snakefile",
-            ROOT / "Snakefile",
-            "--dry-run",
-            "--nolock",
-            "--forceall",
-            "--printshellcmds",
-            "--cores",
-            "8",
-            "--config",
-            f"profile={profile}",
-            *flags,
-        ],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+    dry = "--dry-run --nolock --forceall --printshellcmds --cores 8 --config".split()
+    command = [sys.executable, "-m", "snakemake", *dry, f"profile={profile}", *flags]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert found.returncode == 0, found.stderr
-    lines = [
-        line.partition("mocose grid ")[2] for line in (found.stdout + found.stderr).splitlines()
-    ]
-    return sorted(filter(None, lines))
+    lines = (found.stdout + found.stderr).splitlines()
+    return sorted(filter(None, (line.partition("mocose grid ")[2] for line in lines)))
 
 
 def test_runs_of_a_minute_are_a_job_a_section_on_the_cores_it_is_given():
