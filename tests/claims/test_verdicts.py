@@ -252,15 +252,17 @@ def test_an_equivalence_is_not_testable_where_its_margin_is_too_fine():
 
 def test_a_rival_that_does_not_work_supports_nothing():
     runs = frame({"a": shifted(71), "b": LEVEL_70, "start": shifted(72), "low": shifted(69)})
-    answer = judged(Better(A, B, start=at("start")), runs)
+
+    def beats(a, b, start) -> pd.Series:
+        return verdicts([claim(Better(a, b))], runs, starts={b["label"]: start}).iloc[0]
+
+    answer = beats(A, B, "start")
     assert answer.verdict == "not testable here"
     assert answer.reason.startswith("rival does not work: b lies 2 below start; a minus b: 1")
-    assert judged(Better(A, B, start=at("low")), runs).verdict == "supported"
-    from_section = verdicts([claim(Better(A, B))], runs, starts={"b": "start"}).iloc[0]
-    assert from_section.verdict == answer.verdict and from_section.reason == answer.reason
-    lost = judged(Better(B, A, start=at("start")), runs)
+    assert beats(A, B, "low").verdict == "supported"
+    lost = beats(B, A, "start")
     assert lost.verdict == "not supported" and "a lies 1 below start" in lost.reason
-    assert judged(Better(A, B, start=at("gone")), runs).verdict == "no runs"
+    assert beats(A, B, "gone").verdict == "no runs"
 
 
 # points that draw nothing
