@@ -53,8 +53,6 @@ class Effect:
 
     def interval(self, level: float) -> Interval:
         """Over seeds; where a point draws nothing, over test pairs if that is wider."""
-        if self.without_error:
-            return Interval(self.mean, np.nan, np.nan, len(self.by_seed))
         half = special.ndtri((1 + level) / 2) * self.errors()[1] if self.fixed else np.nan
         pairs = Interval(self.mean, self.mean - half, self.mean + half, len(self.by_seed))
         if self.fixed == 2:
