@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from .rules import Best, Better, Equivalent, Size
-from .verdicts import WORDS, Claim, verdicts
+from .effects import Effect, Scores, difference
+from .rules import Best, Better, Equivalent, Rule, Size
+from .verdicts import WORDS, Claim, decide, judge
 
 A, B, C, D, HARMED = ({"label": label} for label in ("a", "b", "c", "d", "control"))
 CONTROL = Better(B, HARMED, margin=5.0)
@@ -31,16 +32,21 @@ def simulate(
     rows = []
     for effect, n in [(effect, n) for effect in effects for n in seeds]:
         means = {"a": effect, "control": -HARM, "b": 0.0, "c": 0.0, "d": 0.0}
-        runs = pd.DataFrame([(label, i) for label in means for i in range(n)])
-        runs.columns = ["label", "seed"]
         given = []
         for _ in range(studies):
-            runs["sts_avg"] = np.ravel([rng.normal(mean, spread, n) for mean in means.values()])
-            given.append(verdicts(claims, runs, CONTROL).set_index("id")["verdict"])
+            made = {x: enumerate(rng.normal(mean, spread, n)) for x, mean in means.items()}
+            made = {x: Scores(dict(values), {}) for x, values in made.items()}
+            found = {c.id: _effects(c.rule, made) for c in claims}
+            given.append(decide(claims, found, judge(CONTROL, _effects(CONTROL, made))))
         for claim in claims:
-            words = [verdict[claim.id] for verdict in given]
+            words = [answers[claim.id].verdict for answers in given]
             shares = {word: words.count(word) / studies for word in WORDS[:-1]}
             low, high = claim.rule.inside
             row = {"rule": claim.id, "effect": effect, "seeds": n, "true": low < effect < high}
             rows.append(row | shares)
     return pd.DataFrame(rows).sort_values(["rule", "effect", "seeds"], ignore_index=True)
+
+
+def _effects(rule: Rule, made: dict[str, Scores]) -> dict[str, Effect]:
+    pairs = [(a["label"], b["label"]) for a, b in rule.pairs]
+    return {f"{a} minus {b}": difference(made[a], made[b]) for a, b in pairs}

@@ -99,11 +99,11 @@ def verdicts(
         raise InputError(f"several claims have the id {', '.join(twice)}")
     last = LAST if LAST in runs else RESAMPLED
     shown = judge(control, effects(control.pairs, runs, last)) if control else None
-    answers = decide(claims, {c.id: effects(c.rule.pairs, runs, c.metric) for c in claims})
+    found = {c.id: effects(c.rule.pairs, runs, c.metric) for c in claims}
+    answers = decide(claims, found, shown)
     rows = []
     for claim in claims:
-        answer = _testable(claim, answers[claim.id], shown)
-        answer = _with_working_rival(claim, answer, runs, starts or {})
+        answer = _with_working_rival(claim, answers[claim.id], runs, starts or {})
         paper = math.nan if claim.effect is None else claim.effect
         more = {"rule": type(claim.rule).__name__, "paper": paper, "digest": digest(claim, control)}
         rows.append(vars(claim) | vars(answer) | more)
@@ -125,8 +125,10 @@ def effects(pairs: list[tuple[dict, dict]], runs: pd.DataFrame, metric: str) -> 
     return {f"{a} minus {b}": difference(found[a], found[b]) for a, b in named}
 
 
-def decide(claims: Sequence[Claim], found: dict[str, Found]) -> dict[str, Verdict]:
-    """The answer to every claim from its effects, by id, corrected for the section.
+def decide(
+    claims: Sequence[Claim], found: dict[str, Found], control: Verdict | None = None
+) -> dict[str, Verdict]:
+    """The verdict of every claim from its effects, by id; rivals' starts are not looked at.
 
     Holm steps down from the interval level 1 - 0.05 / (claims): each claim decided there leaves
     a wider share of the 0.05 to the rest. Claims without runs count, so no verdict hangs on
@@ -138,7 +140,7 @@ def decide(claims: Sequence[Claim], found: dict[str, Found]) -> dict[str, Verdic
         level = 1 - (1 - LEVEL) / before
         answers |= {c.id: judge(c.rule, found[c.id], level) for c in undecided}
         undecided = [c for c in undecided if answers[c.id].verdict not in DECIDED]
-    return answers
+    return {c.id: _testable(c, answers[c.id], control) for c in claims}
 
 
 def _testable(claim: Claim, answer: Verdict, control: Verdict | None) -> Verdict:
