@@ -81,3 +81,8 @@ class Best:
 
 
 Rule = Better | Equivalent | Size | Best
+
+
+def points(rule: Rule) -> list[dict]:
+    """The points that the rule names."""
+    return [point for pair in rule.pairs for point in pair]

@@ -37,12 +37,7 @@ COLUMNS = (
     "id source text rule metric verdict effect low high n level p p_holm paper reason digest"
 ).split()
 ALIKE = "all alike"
-PART = {
-    "supported": "all",
-    ALIKE: "all",
-    "not supported": "no part",
-    "inconclusive": "only part",
-}
+PART = {"not supported": "no part", "inconclusive": "only part"}  # else all
 
 
 @dataclass(frozen=True)
@@ -232,12 +227,13 @@ def _reason(word: str, label: str, edges: tuple, level: float, found: dict[str, 
     effect, (low, high) = found[label], edges
     x = effect.interval(level)
     place = f"above {low:g}" if math.isinf(high) else f"between {low:g} and {high:g}"
-    several = len(found) > 1 and PART[word] == "all"
+    part = PART.get(word, "all")
+    several = len(found) > 1 and part == "all"
     closest = f" (the closest of {len(found)} rivals)" if several else ""
     of = f"n = {x.n} seeds" if effect.fixed < 2 else "no seeds drawn"
     of += ", test pairs resampled" if effect.fixed and len(effect.by_pairs) else ""
     return (
         f"{'all alike: ' if word == ALIKE else ''}{label}{closest}: {x.mean:.4g}, "
         f"{100 * level:.4g} % interval {x.low:.4g} to {x.high:.4g}, {of}; "
-        f"{PART[word]} of the interval lies {place}"
+        f"{part} of the interval lies {place}"
     )

@@ -9,6 +9,7 @@ import pandas as pd
 from IPython.display import HTML
 
 from mocose_study.claims.record import check_order, digest, put_on_record
+from mocose_study.claims.rules import points
 from mocose_study.claims.stats import benjamini_hochberg
 from mocose_study.claims.verdicts import DECIDED, SEEDS_NEEDED, UNTESTABLE, WORDS, verdicts
 from mocose_study.config import PROFILES, InputError, choose
@@ -199,8 +200,8 @@ def late(profile: str) -> dict[str, str]:
     for grid in GRIDS.values():
         runs = table_of(grid, profile) if grid.claims else pd.DataFrame()
         for claim in grid.claims:
-            pairs = claim.rule.pairs + (grid.control.pairs if grid.control else [])
-            there = runs[runs["label"].isin({point["label"] for pair in pairs for point in pair})]
+            named = points(claim.rule) + (points(grid.control) if grid.control else [])
+            there = runs[runs["label"].isin([point["label"] for point in named])]
             links[claim.id] = there.get("rules", pd.Series(dtype=object)).tolist()
     return check_order(digests(), links)
 
