@@ -84,6 +84,13 @@ def test_a_slip_in_a_section_is_named(section, says):
         read._section("x", {"question": "?"} | section, SHARED)
 
 
+def test_a_file_that_is_no_toml_is_named(monkeypatch, tmp_path):
+    (tmp_path / "shared.toml").write_text('"a" = { tier = 1 }\n"a" = { tier = 2 }\n')
+    monkeypatch.setattr(read, "files", lambda package: tmp_path)
+    with pytest.raises(InputError, match=r"shared\.toml is no TOML: Cannot overwrite"):
+        read.read_all([])
+
+
 COLUMNS = ["section", "id", "rule", "a", "b", "margin", "metric"]
 ROW = dict(
     zip(COLUMNS, ["x", "mocose-ema-needed", "Better", "a", "b", "0", "sts_avg"], strict=True)
