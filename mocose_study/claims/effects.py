@@ -6,7 +6,6 @@ gives the same average), its seeds say nothing of its error. Then the choice of 
 source of error, too, and the wider of the two intervals counts.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,13 +28,6 @@ class Scores:
     by_seed: dict[int, float]
     by_pairs: dict[int, np.ndarray]
     fixed: bool = False  # draws nothing: one seed stands for all
-
-    def over(self, seeds: Iterable[int]) -> "Scores":
-        """The scores of a point that draws nothing, for these seeds."""
-        score = next(iter(self.by_seed.values()))
-        pairs = next(iter(self.by_pairs.values()), None)
-        resampled = {} if pairs is None else dict.fromkeys(seeds, pairs)
-        return Scores(dict.fromkeys(seeds, score), resampled, True)
 
 
 @dataclass(frozen=True)
@@ -61,8 +53,6 @@ class Effect:
 
     def interval(self, level: float) -> Interval:
         """Over seeds; where a point draws nothing, over test pairs if that is wider."""
-        if self.without_error:
-            return Interval(self.mean, np.nan, np.nan, len(self.by_seed))
         half = special.ndtri((1 + level) / 2) * self.errors()[1] if self.fixed else np.nan
         pairs = Interval(self.mean, self.mean - half, self.mean + half, len(self.by_seed))
         if self.fixed == 2:
@@ -104,12 +94,15 @@ def scores(point: dict, runs: pd.DataFrame, metric: str) -> Scores:
 
 def difference(a: Scores, b: Scores) -> Effect:
     """a minus b, for each seed that both have; a point that draws nothing has every seed."""
-    fixed = a.fixed + b.fixed
-    a = a.over(b.by_seed) if a.fixed else a
-    b = b.over(a.by_seed) if b.fixed else b
-    by_pairs = paired(a.by_pairs, b.by_pairs)
+    seeds = b.by_seed if a.fixed else a.by_seed
+
+    def spread(values: dict, fixed: bool) -> dict:
+        return dict.fromkeys(seeds, next(iter(values.values()))) if fixed and values else values
+
+    by_seed = paired(spread(a.by_seed, a.fixed), spread(b.by_seed, b.fixed))
+    by_pairs = paired(spread(a.by_pairs, a.fixed), spread(b.by_pairs, b.fixed))
     by_pairs = by_pairs.mean(axis=0) if len(by_pairs) else by_pairs
-    return Effect(paired(a.by_seed, b.by_seed), by_pairs, fixed)
+    return Effect(by_seed, by_pairs, a.fixed + b.fixed)
 
 
 def name(point: dict) -> str:

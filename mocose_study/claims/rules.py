@@ -15,16 +15,11 @@ from .effects import name
 
 @dataclass(frozen=True)
 class Better:
-    """a beats b by more than `margin`: the smallest difference that matters.
-
-    start: the point from which both a and b started. A rival b below its own start does not
-    work, and to beat it supports nothing.
-    """
+    """a beats b by more than `margin`: the smallest difference that matters."""
 
     a: dict
     b: dict
     margin: float = 0.0
-    start: dict | None = None
 
     pairs = property(lambda self: [(self.a, self.b)])
     inside = property(lambda self: (self.margin, math.inf))
@@ -52,7 +47,6 @@ class Size:
     a: dict
     b: dict
     paper: float
-    start: dict | None = None
 
     pairs = property(lambda self: [(self.a, self.b)])
     inside = property(lambda self: (self.paper / 2, math.inf))
@@ -90,8 +84,5 @@ Rule = Better | Equivalent | Size | Best
 
 
 def points(rule: Rule) -> list[dict]:
-    """Every point that the rule names, once."""
-    named = [point for pair in rule.pairs for point in pair]
-    start = getattr(rule, "start", None)
-    named += [start] if start else []
-    return [point for i, point in enumerate(named) if point not in named[:i]]
+    """The points that the rule names."""
+    return [point for pair in rule.pairs for point in pair]

@@ -3,33 +3,13 @@
 import numpy as np
 import pandas as pd
 
-from .effects import Scores, difference
-from .rules import Best, Better, Equivalent, Size
+from .effects import Effect, Scores, difference
+from .rules import Best, Better, Equivalent, Rule, Size
 from .verdicts import WORDS, Claim, decide, judge
 
-RIVALS = ("b", "c", "d")
-CONTROL_HARM = 10.0  # points that the control costs
-
-
-def _section(paper: float) -> tuple[Claim, ...]:
-    """One claim of each rule, all of one point: the paper says that it leads by `paper` points."""
-    a, b = {"label": "a"}, {"label": "b"}
-    rules = (
-        Better(a, b),
-        Best(a, [{"label": x} for x in RIVALS], margin=0.5),
-        Size(a, b, paper),
-        Equivalent(a, b, 0.5),
-    )
-    return tuple(Claim(type(r).__name__, "", "", r, effect=paper) for r in rules)
-
-
-def _holds(rule: str, effect: float, paper: float) -> bool:
-    return {
-        "Better": effect > 0,
-        "Best": effect > 0,
-        "Size": effect > paper / 2,
-        "Equivalent": abs(effect) < 0.5,
-    }[rule]
+A, B, C, D, HARMED = ({"label": label} for label in ("a", "b", "c", "d", "control"))
+CONTROL = Better(B, HARMED, margin=5.0)
+HARM = 10.0  # points that the control costs
 
 
 def simulate(
@@ -42,28 +22,31 @@ def simulate(
 ) -> pd.DataFrame:
     """A row for each rule, true effect and number of seeds: the share of each verdict.
 
-    `spread` is the standard deviation of a score over seeds, in points. "true" says whether the
-    claim holds, so that "supported" where it does not is the error that matters.
+    `spread` is the standard deviation of a score over seeds, in points. All claims are about the
+    point "a", which leads by `paper` points in the paper and by the effect in truth. "true" says
+    whether the claim holds, so that "supported" where it does not is the error that matters.
     """
     rng = np.random.default_rng(seed)
-    claims, control = _section(paper), Better({"label": "b"}, {"label": "control"}, margin=5.0)
+    rules = Better(A, B), Best(A, [B, C, D], 0.5), Size(A, B, paper), Equivalent(A, B, 0.5)
+    claims = [Claim(type(rule).__name__, "", "", rule, effect=paper) for rule in rules]
     rows = []
     for effect, n in [(effect, n) for effect in effects for n in seeds]:
-        means = {"a": effect, "control": -CONTROL_HARM} | dict.fromkeys(RIVALS, 0.0)
-        words = []
+        means = {"a": effect, "control": -HARM, "b": 0.0, "c": 0.0, "d": 0.0}
+        given = []
         for _ in range(studies):
-            made = {x: rng.normal(mean, spread, n).tolist() for x, mean in means.items()}
-            made = {x: Scores(dict(enumerate(values)), {}) for x, values in made.items()}
+            made = {x: enumerate(rng.normal(mean, spread, n)) for x, mean in means.items()}
+            made = {x: Scores(dict(values), {}) for x, values in made.items()}
             found = {c.id: _effects(c.rule, made) for c in claims}
-            answers = decide(claims, found, judge(control, _effects(control, made)))
-            words.append({id: answer.verdict for id, answer in answers.items()})
-        for rule, given in pd.DataFrame(words).items():
-            shares = {word: float((given == word).mean()) for word in WORDS[:-1]}
-            holds = _holds(rule, effect, paper)
-            rows.append({"rule": rule, "effect": effect, "seeds": n, "true": holds, **shares})
+            given.append(decide(claims, found, judge(CONTROL, _effects(CONTROL, made))))
+        for claim in claims:
+            words = [answers[claim.id].verdict for answers in given]
+            shares = {word: words.count(word) / studies for word in WORDS[:-1]}
+            low, high = claim.rule.inside
+            row = {"rule": claim.id, "effect": effect, "seeds": n, "true": low < effect < high}
+            rows.append(row | shares)
     return pd.DataFrame(rows).sort_values(["rule", "effect", "seeds"], ignore_index=True)
 
 
-def _effects(rule, made: dict[str, Scores]) -> dict:
+def _effects(rule: Rule, made: dict[str, Scores]) -> dict[str, Effect]:
     pairs = [(a["label"], b["label"]) for a, b in rule.pairs]
     return {f"{a} minus {b}": difference(made[a], made[b]) for a, b in pairs}

@@ -17,7 +17,7 @@ Effects are in the unit of the metric: points (Spearman x 100) for the STS score
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
@@ -26,19 +26,18 @@ from mocose_lib import InputError
 from .effects import LAST, RESAMPLED, Effect, difference, name, scores
 from .record import digest
 from .rules import Best, Equivalent, Rule
-from .stats import Interval, holm
+from .stats import holm
 
 LEVEL = 0.95
 SEEDS_NEEDED = 5
 UNTESTABLE = "not testable here"
 DECIDED = ("supported", "not supported")
 WORDS = (UNTESTABLE, *DECIDED, "inconclusive", "no runs")
-PART = {
-    "supported": "all",
-    "all alike": "all",
-    "not supported": "no part",
-    "inconclusive": "only part",
-}
+COLUMNS = (
+    "id source text rule metric verdict effect low high n level p p_holm paper reason digest"
+).split()
+ALIKE = "all alike"
+PART = {"not supported": "no part", "inconclusive": "only part"}  # else all
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class Verdict:
 
     effect, low, high: the mean effect over `n` seeds and its interval at `level`; of several
     comparisons (Best) the deciding one. p: t test of the effect against the nearest edge of the
-    rule's range; p_holm: corrected for the section. What could not be computed is NaN.
+    rule's range. What could not be computed is NaN.
     """
 
     verdict: str
@@ -71,7 +70,6 @@ class Verdict:
     n: int = 0
     level: float = LEVEL
     p: float = math.nan
-    p_holm: float = math.nan
 
 
 Found = dict[str, Effect] | Verdict  # effects by label, or the verdict where there are none
@@ -81,6 +79,8 @@ def verdicts(
     claims: Sequence[Claim], runs: pd.DataFrame, control: Rule | None = None, starts=None
 ) -> pd.DataFrame:
     """All claims of a section, Holm-corrected among each other: a DataFrame, one row per claim.
+
+    p_holm: its p, corrected for the section; the other columns are those of Claim and Verdict.
 
     `runs` has one row per run: label or config fields, `seed` and metrics as columns; `resampled`
     may hold the average on resampled test pairs, a list aligned between runs. `control` is judged
@@ -92,20 +92,17 @@ def verdicts(
     ids = [claim.id for claim in claims]
     if twice := sorted({i for i in ids if ids.count(i) > 1}):
         raise InputError(f"several claims have the id {', '.join(twice)}")
-    found = {c.id: effects(c.rule.pairs, runs, c.metric) for c in claims}
     last = LAST if LAST in runs else RESAMPLED
     shown = judge(control, effects(control.pairs, runs, last)) if control else None
+    found = {c.id: effects(c.rule.pairs, runs, c.metric) for c in claims}
     answers = decide(claims, found, shown)
     rows = []
     for claim in claims:
-        figures = asdict(_with_working_rival(claim, answers[claim.id], runs, starts or {}))
-        reason, about = figures.pop("reason"), asdict(claim)
-        about = {key: about[key] for key in ("id", "source", "text", "rule", "metric")}
-        about["rule"] = type(claim.rule).__name__
+        answer = _with_working_rival(claim, answers[claim.id], runs, starts or {})
         paper = math.nan if claim.effect is None else claim.effect
-        ends = {"paper": paper, "reason": reason, "digest": digest(claim, control)}
-        rows.append(about | figures | ends)
-    return pd.DataFrame(rows)
+        more = {"rule": type(claim.rule).__name__, "paper": paper, "digest": digest(claim, control)}
+        rows.append(vars(claim) | vars(answer) | more)
+    return pd.DataFrame(rows).assign(p_holm=lambda table: holm(table["p"]))[COLUMNS]
 
 
 def effects(pairs: list[tuple[dict, dict]], runs: pd.DataFrame, metric: str) -> Found:
@@ -138,9 +135,6 @@ def decide(
         level = 1 - (1 - LEVEL) / before
         answers |= {c.id: judge(c.rule, found[c.id], level) for c in undecided}
         undecided = [c for c in undecided if answers[c.id].verdict not in DECIDED]
-    p_holm = holm([answers[c.id].p for c in claims])
-    together = zip(claims, p_holm, strict=True)
-    answers |= {c.id: replace(answers[c.id], p_holm=float(p)) for c, p in together}
     return {c.id: _testable(c, answers[c.id], control) for c in claims}
 
 
@@ -164,20 +158,17 @@ def _testable(claim: Claim, answer: Verdict, control: Verdict | None) -> Verdict
 
 def _with_working_rival(claim: Claim, answer: Verdict, runs: pd.DataFrame, starts) -> Verdict:
     """The answer, with its reason, if the rival scores below the point that it started from."""
-    rival = getattr(claim.rule, "b", {}).get("label")
-    start = getattr(claim.rule, "start", None)
-    if rival in starts and not start:
-        start = {"label": starts[rival]}
+    start = starts.get(getattr(claim.rule, "b", {}).get("label"))
     if answer.verdict == "no runs" or not start:
         return answer
-    found = effects([(claim.rule.b, start)], runs, claim.metric)
+    found = effects([(claim.rule.b, {"label": start})], runs, claim.metric)
     if isinstance(found, Verdict):
         return replace(answer, verdict=found.verdict, reason=found.reason)
-    lead = next(iter(found.values())).mean
+    (lead,) = (effect.mean for effect in found.values())
     if not lead < 0:
         return answer
     word = UNTESTABLE if answer.verdict == "supported" else answer.verdict
-    rival = f"rival does not work: {name(claim.rule.b)} lies {-lead:.2g} below {name(start)}"
+    rival = f"rival does not work: {name(claim.rule.b)} lies {-lead:.2g} below {start}"
     return replace(answer, verdict=word, reason=f"{rival}; {answer.reason}")
 
 
@@ -189,18 +180,18 @@ def judge(rule: Rule, found: Found, level: float = LEVEL) -> Verdict:
     if label:
         reason = f"{label}: neither draws anything, and no test pairs were resampled"
         return Verdict(UNTESTABLE, reason, found[label].mean, n=len(found[label].by_seed))
-    drawn = [k for k, e in found.items() if e.fixed < 2]
-    label = min(drawn, key=lambda k: len(found[k].by_seed), default="")
-    if label and (n := len(found[label].by_seed)) < SEEDS_NEEDED:
-        reason = f"{label}: n = {n} seeds, {SEEDS_NEEDED} are needed"
-        x = found[label].interval(level)
-        p = _p(found, rule.inside)
-        return Verdict("inconclusive", reason, x.mean, x.low, x.high, n, level, p)
-    word, label, level = _answer(rule, found, level)
+    seeds = {k: len(e.by_seed) for k, e in found.items() if e.fixed < 2}
+    label, edges = min(seeds, key=seeds.get, default=""), rule.inside
+    if label and seeds[label] < SEEDS_NEEDED:
+        word = "inconclusive"
+        reason = f"{label}: n = {seeds[label]} seeds, {SEEDS_NEEDED} are needed"
+    else:
+        word, label, level = _answer(rule, found, level)
+        if word == ALIKE:
+            edges = -rule.margin, rule.margin
+        reason = _reason(word, label, edges, level, found)
     x = found[label].interval(level)
-    edges = (-rule.margin, rule.margin) if word == "all alike" else rule.inside
-    reason = _reason(word, label, x, edges, level, found)
-    word = "not supported" if word == "all alike" else word
+    word = "not supported" if word == ALIKE else word
     return Verdict(word, reason, x.mean, x.low, x.high, x.n, level, _p(found, edges))
 
 
@@ -218,7 +209,7 @@ def _answer(rule: Rule, found: dict[str, Effect], level: float) -> tuple[str, st
     if isinstance(rule, Best) and all(
         -rule.margin < x.low and x.high < rule.margin for x in intervals.values()
     ):
-        return "all alike", closest, level
+        return ALIKE, closest, level
     return "inconclusive", closest, level
 
 
@@ -232,17 +223,17 @@ def _p(found: dict[str, Effect], edges: tuple[float, float]) -> float:
     return min(1.0, len(found) * min(outside)) if outside else max(inside)
 
 
-def _reason(
-    word: str, label: str, x: Interval, edges: tuple, level: float, found: dict[str, Effect]
-) -> str:
-    low, high = edges
+def _reason(word: str, label: str, edges: tuple, level: float, found: dict[str, Effect]) -> str:
+    effect, (low, high) = found[label], edges
+    x = effect.interval(level)
     place = f"above {low:g}" if math.isinf(high) else f"between {low:g} and {high:g}"
-    effect, several = found[label], len(found) > 1 and PART[word] == "all"
+    part = PART.get(word, "all")
+    several = len(found) > 1 and part == "all"
     closest = f" (the closest of {len(found)} rivals)" if several else ""
     of = f"n = {x.n} seeds" if effect.fixed < 2 else "no seeds drawn"
     of += ", test pairs resampled" if effect.fixed and len(effect.by_pairs) else ""
     return (
-        f"{'all alike: ' if word == 'all alike' else ''}{label}{closest}: {x.mean:.4g}, "
+        f"{'all alike: ' if word == ALIKE else ''}{label}{closest}: {x.mean:.4g}, "
         f"{100 * level:.4g} % interval {x.low:.4g} to {x.high:.4g}, {of}; "
-        f"{PART[word]} of the interval lies {place}"
+        f"{part} of the interval lies {place}"
     )

@@ -15,7 +15,8 @@ from mocose_study.claims.verdicts import DECIDED, SEEDS_NEEDED, UNTESTABLE, WORD
 from mocose_study.config import PROFILES, InputError, choose
 from mocose_study.data.files import study_folder
 from mocose_study.sections import GRIDS
-from mocose_study.sections.grid import PAPERS, Grid, statements
+from mocose_study.sections.claims import PAPERS, statements
+from mocose_study.sections.grid import Grid
 
 from .style import VERDICTS
 from .tables import METRIC, table_of

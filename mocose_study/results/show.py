@@ -12,12 +12,12 @@ from scipy.stats import kendalltau
 from mocose_study.config import PROFILES, Config, InputError, choose, vary
 from mocose_study.data.files import encoders_folder
 from mocose_study.runs.files import read_run, run_file
-from mocose_study.sections.encoders import POOLINGS
 from mocose_study.sections.grid import Grid, paper_table
 
 from .tables import LAST, METRIC, markdown, records, summary, table_of
 
 MODES = {"load": "shows finished runs", "run": "makes those that are missing"}
+POOLINGS = ["[CLS]", "mean", "first-last"]  # untrained systems of the section `pretraining`
 STALENESS = ("equation 4", "empirical", "retained of the oldest")
 pd.set_option("display.max_colwidth", None)  # claims and reasons are sentences
 

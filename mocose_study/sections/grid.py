@@ -1,26 +1,21 @@
 """What a section of the study is made of: points, their runs, and the claims about them.
 
-The sections themselves stand in `sections/`, a file each. Rules are committed before the runs
-that they judge.
+The sections themselves stand in the TOML files beside this one, their rules in `claims.csv`.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 
 from mocose_study.claims.effects import DRAW_NOTHING
-from mocose_study.claims.rules import Best, Better, Equivalent, Size
+from mocose_study.claims.rules import Rule
 from mocose_study.claims.verdicts import Claim
 from mocose_study.config import PROFILES, Config, choose, configure
 from mocose_study.data.files import shipped
 
-RELEVANT = 0.5  # points; a smaller difference of averages is of no practical interest
-HARM = 5.0  # points: the least that a positive control must cost
-LAST = "sts_last"  # the score at the last step; damage is judged there, since dev may hide it
+CONTROL = "control: decay 0"  # the label of the point that does harm in MoCoSE's sections
 
 
 @dataclass(frozen=True)
@@ -39,9 +34,7 @@ class Point:
     paper: str | None = None  # its name in the paper's table; None: the label
     tier: int = 2
     scale: dict[str, float] = field(default_factory=dict)
-
-
-CONTROL = Point("control: decay 0", {"ema_decay": 0.0, "ema_schedule": "constant"})
+    like: str | None = None  # the label of the point whose settings it starts from
 
 
 @dataclass(frozen=True)
@@ -52,14 +45,13 @@ class Grid:
     points: tuple[Point, ...]
     paper: str | None = None  # a file of data/paper, without .csv
     claims: tuple[Claim, ...] = ()
-    control: Better | None = None  # a harm that must show here before any claim is judged
+    control: Rule | None = None  # a harm that must show here before any claim is judged
     starts: dict[str, str] = field(default_factory=dict)  # of rivals: the points they start from
     notebook: str = ""
     common: dict[str, Any] = field(default_factory=dict)  # fields of all points
     seeds: int = 0  # where a paper has more than the profile's own
-    own_seeds: tuple[
-        int, ...
-    ] = ()  # instead of the profile's: of a search, or where nothing is drawn
+    # instead of the profile's: of a search, or where nothing is drawn
+    own_seeds: tuple[int, ...] = ()
 
     @property
     def paper_by(self) -> list[str]:
@@ -133,59 +125,3 @@ def paper_table(name: str) -> pd.DataFrame:
     path = shipped("paper") / f"{name}.csv"
     frame = pd.read_csv(path, keep_default_na=False, dtype=str)
     return frame.astype({"value": float})
-
-
-@cache
-def statements() -> pd.DataFrame:
-    """Every statement that is judged, by id: those of the papers (data/paper/statements.csv), and
-    beside this file those that are ours, or that a paper makes with neither table nor number."""
-    paths = shipped("paper") / "statements.csv", files(__package__) / "more_statements.csv"
-    tables = [pd.read_csv(str(path), keep_default_na=False, dtype=str) for path in paths]
-    return pd.concat(tables).fillna("").set_index("id")
-
-
-PAPERS = MappingProxyType(
-    {
-        "mocose": "MoCoSE",
-        "mocose_anonymous": "MoCoSE (anonymous)",
-        "simcse": "SimCSE",
-        "s_simcse": "S-SimCSE",
-        "study": "this study",
-    }
-)
-
-
-def stated(identity: str, rule, metric: str = "sts_avg") -> Claim:
-    """A statement under a rule; text, place and the paper's effect are in `statements`."""
-    row = statements().loc[identity]
-    where = f"{PAPERS[row['paper']]} {row['where']}".strip()
-    effect = abs(float(row["paper_effect"])) if row["paper_effect"] else None
-    return Claim(identity, where, row["statement"], rule, metric, effect=effect)
-
-
-def sized(identity: str, a: str, b: str, metric: str = "sts_avg") -> tuple[Claim, Claim]:
-    """A statement with a size, as two claims: that `a` beats `b`, and by how much."""
-    direction = stated(identity, beats(a, b), metric)
-    text = f"The effect has the paper's size ({direction.effect:g} points), or half of it at least."
-    rule = Size(at(a), at(b), direction.effect)
-    return direction, replace(direction, id=f"{identity}-size", text=text, rule=rule, size=True)
-
-
-def harmed(default: str) -> Better:
-    """The positive control of MoCoSE's sections: without a moving average training breaks down."""
-    return beats(default, CONTROL.label, HARM)
-
-
-def beats(a: str, b: str, margin: float = 0.0) -> Better:
-    """The point labelled `a` beats that labelled `b`."""
-    return Better(at(a), at(b), margin)
-
-
-def level(a: str, b: str, margin: float = RELEVANT) -> Equivalent:
-    """The points labelled `a` and `b` differ by less than `margin`."""
-    return Equivalent(at(a), at(b), margin)
-
-
-def best(label: str, rivals) -> Best:
-    """The point labelled `label` beats every one of `rivals`."""
-    return Best(at(label), [at(rival) for rival in rivals if rival != label], RELEVANT)

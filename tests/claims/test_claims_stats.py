@@ -17,19 +17,11 @@ from mocose_study.claims.stats import (
     resampled,
 )
 
-POPULATIONS = {
-    "normal": (lambda rng, n: rng.normal(70, 0.8, n), 70),
-    "heavy tails": (lambda rng, n: rng.standard_t(5, n), 0),
-}
 
-
-@pytest.mark.parametrize("population", POPULATIONS)
-@pytest.mark.parametrize("n", [5, 10])
-def test_the_interval_covers_the_truth_at_the_studys_n(population, n):
-    draw, truth = POPULATIONS[population]
-    rng = np.random.default_rng(n)
-    found = [interval(draw(rng, n)) for _ in range(2_000)]
-    assert 0.93 <= np.mean([x.low <= truth <= x.high for x in found]) <= 0.97
+def test_the_interval_covers_the_truth_with_heavy_tails_too():
+    rng = np.random.default_rng(5)
+    found = [interval(rng.standard_t(5, 5)) for _ in range(2_000)]
+    assert 0.93 <= np.mean([x.low <= 0 <= x.high for x in found]) <= 0.97
 
 
 def test_t_interval_by_hand():
@@ -40,24 +32,15 @@ def test_t_interval_by_hand():
     assert x.high == pytest.approx(3 + 2.776445 * math.sqrt(0.5), abs=1e-5)
 
 
-def test_interval_of_degenerate_values():
+def test_interval_of_degenerate_and_impossible_values():
     none, one = interval([]), interval([70.5])
     assert none.n == 0 and math.isnan(none.mean) and math.isnan(none.low)
     assert (one.mean, one.n) == (70.5, 1) and math.isnan(one.low) and math.isnan(one.high)
     assert interval([0.1] * 6) == Interval(0.1, 0.1, 0.1, 6)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        ({"values": [1, math.nan]}, "finite"),
-        ({"values": [[1, 2]]}, "flat"),
-        ({"values": [1, 2], "level": 95}, "level"),
-    ],
-)
-def test_interval_refuses(arguments, word):
-    with pytest.raises(InputError, match=word):
-        interval(**arguments)
+    for word, values, level in (("finite", [1, math.nan], 0.95), ("flat", [[1, 2]], 0.95),
+                                ("level", [1, 2], 95)):  # fmt: skip
+        with pytest.raises(InputError, match=word):
+            interval(values, level)
 
 
 def test_p_value_by_hand():
@@ -69,26 +52,12 @@ def test_p_value_by_hand():
     assert math.isnan(p_value([3.0]))
 
 
-def test_the_p_value_is_below_five_per_cent_where_the_interval_excludes_the_edge():
-    rng = np.random.default_rng(3)
-    for d in rng.normal(0.8, 1, (200, 5)):
-        x = interval(d)
-        assert (p_value(d) < 0.05) == (x.low > 0 or x.high < 0)
-
-
 def test_holm_by_hand():
     # sorted 0.005 0.01 0.03 0.04 -> 4 x 0.005, 3 x 0.01, 2 x 0.03, and 0.04 raised to 0.06
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([0.6, 0.5]) == pytest.approx([1, 1])
-    assert holm([0.2]) == pytest.approx([0.2]) and len(holm([])) == 0
-
-
-def test_holm_counts_planned_comparisons():
-    adjusted = holm([0.01, math.nan, 0.02])
+    assert holm([0.6, 0.5]) == pytest.approx([1, 1]) and len(holm([])) == 0
+    adjusted = holm([0.01, math.nan, 0.02])  # the one in the middle was planned, but not made
     assert adjusted[[0, 2]] == pytest.approx([0.03, 0.04]) and math.isnan(adjusted[1])
-
-
-def test_holm_refuses_what_is_no_probability():
     with pytest.raises(InputError, match="0 to 1"):
         holm([0.1, 1.5])
 
@@ -106,7 +75,8 @@ def test_scores_are_paired_by_seed():
     assert paired({1: np.array([1.0, 2])}, {1: np.array([0.0, 3])}).tolist() == [[1, -1]]
 
 
-def test_resampled_differences_are_a_paired_bootstrap():
+def test_resampled_differences_are_a_paired_bootstrap(monkeypatch):
+    monkeypatch.setattr("mocose_study.claims.stats.BLOCK", 600)  # ten resamples at once
     rng = np.random.default_rng(5)
     gold = rng.integers(0, 26, 60) / 5
     a, b = gold + rng.normal(0, 1, 60), gold + rng.normal(0, 3, 60)
@@ -116,20 +86,13 @@ def test_resampled_differences_are_a_paired_bootstrap():
         assert resampled(gold, scores, 50, seed=3) == pytest.approx(np.array(loop))
 
 
-def test_resamples_do_not_depend_on_how_many_are_held_at_once(monkeypatch):
-    gold, a = np.arange(20.0), np.random.default_rng(6).normal(size=20)
-    whole = resampled(gold, a, 100)
-    monkeypatch.setattr("mocose_study.claims.stats.BLOCK", 60)
-    assert resampled(gold, a, 100) == pytest.approx(whole, abs=1e-9)
-
-
 def test_resamples_cover_the_true_difference():
     """Gaussian pairs of correlation r have the Spearman correlation 6 / pi asin(r / 2)."""
     rng = np.random.default_rng(7)
     r_a, r_b = 0.8, 0.7
     truth = 100 * 6 / math.pi * (math.asin(r_a / 2) - math.asin(r_b / 2))
     held = []
-    for study in range(200):
+    for study in range(100):
         gold, noise_a, noise_b = rng.normal(size=(3, 250))
         a, b = (
             resampled(gold, r * gold + math.sqrt(1 - r * r) * e, 200, seed=study)
@@ -140,12 +103,9 @@ def test_resamples_cover_the_true_difference():
     assert 0.91 <= np.mean(held) <= 0.99
 
 
-def test_resamples_of_what_has_no_correlation_are_nan():
+def test_resamples_of_what_has_no_correlation_are_nan_and_bad_input_is_refused():
     assert np.isnan(resampled([1, 2, 3], [5, 5, 5], 4)).all()
     assert np.isnan(resampled([1, 2, 3], [5, math.nan, 5], 4)).all()
-
-
-@pytest.mark.parametrize(("gold", "word"), [([1, 2], "3 values for 2"), ([1, 2, math.inf], "gold")])
-def test_resampled_refuses(gold, word):
-    with pytest.raises(InputError, match=word):
-        resampled(gold, [1, 2, 3], 5)
+    for gold, word in (([1, 2], "3 values for 2"), ([1, 2, math.inf], "gold")):
+        with pytest.raises(InputError, match=word):
+            resampled(gold, [1, 2, 3], 5)

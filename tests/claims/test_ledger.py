@@ -1,20 +1,25 @@
 """The ledger: complete, computed, and true to the papers' signs."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
 from mocose_lib import InputError
 from mocose_study.claims import record
+from mocose_study.claims.rules import Better, Equivalent
 from mocose_study.claims.verdicts import WORDS, Claim
 from mocose_study.results import ledger, plots_claims
 from mocose_study.sections import GRIDS
-from mocose_study.sections.grid import Grid, Point, beats, level, stated, statements
+from mocose_study.sections.claims import statements
+from mocose_study.sections.grid import Grid, Point, at
 
 WORSE, LEVEL = "mocose-augment-typos", "mocose-transfer-on-par-simcse"
+OF_PAPERS = {claim.id: claim for grid in GRIDS.values() for claim in grid.claims}
 CLAIMS = (
-    stated(WORSE, beats("a", "b")),
-    stated(LEVEL, level("a", "b", 2.0)),
-    Claim("ours", "this study", "c has runs & more", beats("a", "c")),
+    replace(OF_PAPERS[WORSE], rule=Better(at("a"), at("b")), metric="sts_avg"),
+    replace(OF_PAPERS[LEVEL], rule=Equivalent(at("a"), at("b"), 2.0), metric="sts_avg"),
+    Claim("ours", "this study", "c has runs & more", Better(at("a"), at("c"))),
 )
 
 

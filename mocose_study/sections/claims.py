@@ -1,0 +1,109 @@
+"""The rules that judge the papers' statements, from `claims.csv`: a row a statement.
+
+    id       of a row of data/paper/statements.csv or of `more_statements.csv`; "control": the harm
+             that must show in the section before any claim is judged
+    rule     a class of `claims/rules.py`; a statement with a Size is two claims: that `a` beats
+             `b`, and by how much
+    a, b     labels of points; the rivals of Best are separated by " | "
+    margin   in the unit of the metric. Of STS averages, 0.5 points are the least difference that
+             is of practical interest, 5 the least harm of a control and what "far" means
+             (the papers' own distances are 4 to 11), and 10 a collapse.
+    metric   a column of the runs; of alignment and uniformity, less is better
+
+Rules are committed before the runs that they judge.
+"""
+
+from collections.abc import Collection
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+
+import pandas as pd
+
+from mocose_study.claims.rules import Best, Better, Equivalent, Rule, Size
+from mocose_study.claims.verdicts import Claim
+from mocose_study.config import InputError, choose
+from mocose_study.data.files import shipped
+
+from .grid import at
+
+RULES = MappingProxyType({rule.__name__: rule for rule in (Better, Equivalent, Best, Size)})
+CONTROL = "control"
+PAPERS = MappingProxyType(
+    {
+        "mocose": "MoCoSE",
+        "mocose_anonymous": "MoCoSE (anonymous)",
+        "simcse": "SimCSE",
+        "s_simcse": "S-SimCSE",
+        "study": "this study",
+    }
+)
+
+
+@cache
+def statements() -> pd.DataFrame:
+    """Every statement that is judged, by id: those of the papers (data/paper/statements.csv), and
+    beside this file those that are ours, or that a paper makes with neither table nor number."""
+    paths = shipped("paper") / "statements.csv", files(__package__) / "more_statements.csv"
+    return pd.concat([_csv(path) for path in paths]).fillna("").set_index("id")
+
+
+def _csv(path) -> pd.DataFrame:
+    return pd.read_csv(str(path), keep_default_na=False, dtype=str)
+
+
+@cache
+def _rows() -> pd.DataFrame:
+    rows = _csv(files(__package__) / "claims.csv")
+    ids = rows.loc[rows["id"] != CONTROL, "id"]
+    if twice := list(ids[ids.duplicated()]):
+        raise InputError(f"claims.csv has several rows of {twice[0]}")
+    return rows
+
+
+def sections_with_rules() -> list[str]:
+    return list(_rows()["section"].unique())
+
+
+def judging(section: str, labels: Collection[str]) -> tuple[Rule | None, tuple[Claim, ...]]:
+    """The control and the claims of a section whose points have these labels.
+
+    Raises InputError, with the row, for a label that no point has, an id that is no statement, and
+    a rule that there is not or that cannot judge.
+    """
+    control, claims = None, []
+    for row in _rows()[_rows()["section"] == section].itertuples():
+        try:
+            if row.id == CONTROL:
+                control = _rule(row, labels)
+            else:
+                claims += _claims(row, labels)
+        except (InputError, ValueError) as cause:
+            raise InputError(f"claims.csv, {row.id} of section {section}: {cause}") from None
+    return control, tuple(claims)
+
+
+def _rule(row, labels: Collection[str], effect: float | None = None) -> Rule:
+    kind = choose(RULES, row.rule, "rule")
+    rivals = row.b.split(" | ") if kind is Best else [row.b]
+    if unknown := [label for label in (row.a, *rivals) if label not in labels]:
+        raise InputError(f"no point has the label {unknown[0]!r}")
+    b = [at(rival) for rival in rivals] if kind is Best else at(row.b)
+    return kind(at(row.a), b, effect if kind is Size else float(row.margin))
+
+
+def _claims(row, labels: Collection[str]) -> list[Claim]:
+    """The claim of a row; of a statement with a size, that `a` beats `b` and then the size."""
+    if row.id not in statements().index:
+        raise InputError("neither statements.csv nor more_statements.csv has it")
+    said = statements().loc[row.id]
+    source = f"{PAPERS[said['paper']]} {said['where']}".strip()
+    effect = abs(float(said["paper_effect"])) if said["paper_effect"] else None
+    rule = _rule(row, labels, effect)
+    claim = Claim(row.id, source, said["statement"], rule, row.metric, effect=effect)
+    if row.rule != Size.__name__:
+        return [claim]
+    text = f"The effect has the paper's size ({effect:g} points), or half of it at least."
+    size = replace(claim, id=f"{row.id}-size", text=text, size=True)
+    return [replace(claim, rule=Better(rule.a, rule.b)), size]

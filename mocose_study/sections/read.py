@@ -1,0 +1,88 @@
+"""Reads the sections from the TOML files beside this one.
+
+A section is a table [NAME] with its question and notebook. Its points are the table
+[NAME.points]: a label, and the fields of a Config in which the point differs from the profile.
+Beside fields a point may have `preset`, `paper`, `tier` and `scale`, see `grid.Point`, and `like`:
+the label of a point before it, or of `shared.toml`, whose fields, preset and scale it takes.
+The text "shared" stands for the whole point of that label in `shared.toml`.
+
+[NAME.each] holds settings by name. A label with {} is a point for each of them: its name takes
+the place of {}, and its fields join those of the point.
+"""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from importlib.resources import files
+
+from mocose_study.config import InputError, choose
+from mocose_study.config.config import check_names, tuples
+
+from .claims import judging, sections_with_rules
+from .grid import Grid, Point
+
+ABOUT = ("preset", "paper", "tier")  # what a point has beside fields of a Config
+KEYS = dict.fromkeys(  # of a section
+    "question notebook paper seeds own_seeds common starts each points".split()
+)
+
+
+def read_all(names: Iterable[str]) -> dict[str, Grid]:
+    """The sections of these files, by name.
+
+    Raises InputError, with the place, for whatever a file or `claims.csv` names and nothing has.
+    """
+    shared = {label: _point(label, table, {}) for label, table in _toml("shared").items()}
+    tables = {name: table for file in names for name, table in _toml(file).items()}
+    if unknown := [name for name in sections_with_rules() if name not in tables]:
+        raise InputError(f"claims.csv: there is no section {unknown[0]!r}")
+    return {name: _section(name, table, shared) for name, table in tables.items()}
+
+
+def _toml(name: str) -> dict:
+    try:
+        return tomllib.loads((files(__package__) / f"{name}.toml").read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as cause:
+        raise InputError(f"{name}.toml is no TOML: {cause}") from None
+
+
+def _section(name: str, table: dict, shared: Mapping[str, Point]) -> Grid:
+    try:
+        for key in table:
+            choose(KEYS, key, "key of a section")
+        if missing := [key for key in ("question", "points") if key not in table]:
+            raise InputError(f"its {missing[0]} is missing")
+        points = _points(table, shared)
+    except InputError as cause:
+        raise InputError(f"section {name}: {cause}") from None
+    control, claims = judging(name, {point.label for point in points})
+    about = {key: tuples(value) for key, value in table.items() if key != "each"}
+    return Grid(**about | {"points": points, "control": control, "claims": claims})
+
+
+def _points(table: dict, shared: Mapping[str, Point]) -> tuple[Point, ...]:
+    """Those of `each` first, then those that are written out."""
+    written = {
+        label.replace("{}", name): own | more
+        for name, more in table.get("each", {}).items()
+        for label, own in table["points"].items()
+        if "{}" in label
+    }
+    written |= {label: own for label, own in table["points"].items() if "{}" not in label}
+    found = {}
+    for label, own in written.items():
+        if own == "shared":
+            found[label] = choose(shared, label, "shared point")
+        else:
+            found[label] = _point(label, own, {**shared, **found})
+    return tuple(found.values())
+
+
+def _point(label: str, table: dict, others: Mapping[str, Point]) -> Point:
+    like = table.get("like")
+    other = choose(others, like, "point") if like else Point(label, {})
+    own = {key: tuples(value) for key, value in table.items()}
+    about = {"preset": other.preset} | {key: own.pop(key) for key in ABOUT if key in own}
+    scale = other.scale | own.pop("scale", {})
+    own.pop("like", None)
+    check_names([*own, *scale])
+    return Point(label, other.fields | own, scale=scale, like=like, **about)
