@@ -127,8 +127,9 @@ def _number(value: float) -> str:
 
 def unjudged() -> pd.DataFrame:
     """The statements of the papers without a rule, each with the reason."""
-    table = statements()[["where", "statement", "points"]].drop(list(digests()), errors="ignore")
-    return table.assign(why=table.pop("points").map(_why)).reset_index()
+    table = statements().drop(list(digests()), errors="ignore")
+    table["why"] = table["points"].map(_why)
+    return table[["where", "statement", "why"]].reset_index()
 
 
 def _why(points: str) -> str:
