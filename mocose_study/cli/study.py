@@ -117,9 +117,7 @@ class Report(Sized):
 class Bench(Sized):
     """Speed of training and evaluation beside their peers and the machine's floor."""
 
-    repeats: int | None = (
-        None  # Rounds in which the competitors take turns; default: the profile's.
-    )
+    repeats: int | None = None  # Rounds in which competitors take turns; default: the profile's.
     seconds: float | None = None  # Training of each in each round; default: the profile's.
     # Some of training, breakdown, evaluation, cost, grid, memory, pretraining, start, gpu.
     parts: tuple[str, ...] = ()

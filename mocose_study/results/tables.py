@@ -58,8 +58,8 @@ def derived(record: dict) -> dict:
 
 def summary(runs: pd.DataFrame, by: str, metric: str = METRIC) -> pd.DataFrame:
     """Mean over seeds with its 95 % interval: columns `by`, mean, low, high, n."""
-    groups = runs.groupby(by, sort=False)[metric]
-    rows = [(point, *astuple(interval(scores))) for point, scores in groups]
+    groups = runs.groupby(by, sort=False)
+    rows = [(point, *astuple(interval(group[metric]))) for point, group in groups]
     return pd.DataFrame(rows, columns=[by, "mean", "low", "high", "n"])
 
 

@@ -177,6 +177,7 @@ def test_a_part_without_runs_is_said_and_shown_empty(study, capsys):
         found = show.runs_of(late, profile)
         assert found.empty and sentence in capsys.readouterr().out
         assert show.beside_paper(late, found).empty and show.by_task(late, found, {}).empty
+        assert show.beside_paper(late, found, "sts_dev").empty
         assert show.staleness(late, profile).empty and show.differences(found, "CT").empty
         assert show.errors(late, profile, [("CT", "MoCoSE")]).empty
 
