@@ -41,7 +41,8 @@ def simulated(table: pd.DataFrame) -> Figure:
 def _bars(ax: Axes, table: pd.DataFrame) -> None:
     """Stacked bars, the first row at the top."""
     look = {"color": VERDICTS, "edgecolor": "white", "lw": 0.5, "width": 0.8, "legend": False}
-    table.plot.barh(stacked=True, ax=ax, fontsize="small", **look)
+    table.plot.barh(stacked=True, ax=ax, **look)
+    ax.tick_params("y", labelsize="small")
     ax.set(ylim=(len(table) - 0.4, -0.6), ylabel="")
     ax.grid(axis="y", visible=False)
 
