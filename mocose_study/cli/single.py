@@ -10,13 +10,6 @@ from tyro.conf import OmitArgPrefixes, Positional
 
 from mocose_study.config import PROFILES, Config, InputError, configure
 from mocose_study.data.files import study_folder
-from mocose_study.fast.ranks import ranks
-from mocose_study.results import use
-from mocose_study.runs import run
-from mocose_study.runs.curves import write_curves
-from mocose_study.runs.files import read_run, run_id
-from mocose_study.sections import GRIDS
-from mocose_study.systems import METHODS
 
 
 @dataclass(frozen=True)
@@ -46,6 +39,12 @@ class Run(Sized):
     config: OmitArgPrefixes[Config] = field(default_factory=Config)
 
     def main(self) -> None:
+        from mocose_study.fast.ranks import ranks
+        from mocose_study.results import use
+        from mocose_study.runs import run
+        from mocose_study.runs.curves import write_curves
+        from mocose_study.runs.files import read_run, run_id
+
         if self.push_to_hub and not self.save:
             raise InputError("--push-to-hub uploads the folder of --save; give both.")
         if ranks().size > 1 and self.config.method != "mocose":
@@ -79,6 +78,8 @@ class Evaluate(Data):
     beside: str | None = None  # A profile whose systems are shown beside the model.
 
     def main(self) -> None:
+        from mocose_study.results import use
+
         encode = use.encode_of(self.model, self.pooling)
         use.show(use.measure(encode, self.sts, self.transfer), self.json, self.beside)
 
@@ -91,6 +92,8 @@ class Embed:
     file: Positional[Path] = MISSING  # One sentence a line: .txt, .txt.xz or .txt.gz.
 
     def main(self) -> None:
+        from mocose_study.results import use
+
         if sys.stdout.isatty():
             raise InputError("vectors are no text; use `mocose embed MODEL FILE > vectors.npy`.")
         use.embed(use.encode_of(self.model), self.file, sys.stdout.buffer)
@@ -101,6 +104,8 @@ class Sections:
     """The sections of the study, each with its question."""
 
     def main(self) -> None:
+        from mocose_study.sections import GRIDS
+
         for name, grid in GRIDS.items():
             print(f"{name:20} {grid.question}")
 
@@ -110,6 +115,8 @@ class Systems:
     """The systems that `mocose run --method` trains."""
 
     def main(self) -> None:
+        from mocose_study.systems import METHODS
+
         for name, fit in METHODS.items():
             (kind,) = getattr(fit, "args", [fit])  # a class whose training `fit` is, or itself
             print(f"{name:20} {sys.modules[kind.__module__].__doc__.splitlines()[0]}")

@@ -1,23 +1,16 @@
-"""Commands that make and read the runs of the study."""
+"""Commands that make and read the runs of the study.
+
+What a command needs is imported when it runs, so that help and errors come at once.
+"""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tyro.conf import Positional
 
-from mocose_study.claims.record import put_on_record
 from mocose_study.config import InputError, choose
 from mocose_study.config.profiles import PRETRAINING
 from mocose_study.data.files import encoders_folder
-from mocose_study.pretraining.pretrain import make_encoder
-from mocose_study.results import ledger
-from mocose_study.results.cards import write_card
-from mocose_study.results.show import scores_markdown
-from mocose_study.results.tables import summary, table_of
-from mocose_study.runs.files import is_done
-from mocose_study.runs.replay import readable, replay
-from mocose_study.runs.run import run_grid
-from mocose_study.sections import GRIDS
 
 from .single import Data, Sized
 
@@ -36,6 +29,10 @@ class Grid(Sized):
     workers: int | None = None
 
     def main(self) -> None:
+        from mocose_study.runs.files import is_done
+        from mocose_study.runs.run import run_grid
+        from mocose_study.sections import GRIDS
+
         names = tuple(GRIDS) if self.sections in ((), ("all",)) else self.sections
         grids = {name: choose(GRIDS, name, "section") for name in names}
         runs = {name: grid.runs(self.profile, self.seeds) for name, grid in grids.items()}
@@ -59,6 +56,10 @@ class Results(Sized):
     markdown: bool = False  # As a Markdown table with one column per task.
 
     def main(self) -> None:
+        from mocose_study.results.show import scores_markdown
+        from mocose_study.results.tables import summary, table_of
+        from mocose_study.sections import GRIDS
+
         for name in self.sections or tuple(GRIDS):
             grid = choose(GRIDS, name, "section")
             if self.markdown:
@@ -76,6 +77,8 @@ class Replay(Data):
     files: Positional[tuple[Path, ...]] = ()  # Run files, as data/runs/<profile>/*.json.
 
     def main(self) -> None:
+        from mocose_study.runs.replay import readable, replay
+
         if not self.files:
             raise InputError("no run file was named; give one of data/runs/<profile>/*.json.")
         for path in self.files:
@@ -94,6 +97,9 @@ class Pretrain(Data):
     card: bool = False  # Only writes the model card anew, with the scores of the runs there are.
 
     def main(self) -> None:
+        from mocose_study.pretraining.pretrain import make_encoder
+        from mocose_study.results.cards import write_card
+
         config = choose(PRETRAINING, self.profile, "pre-training profile")
         config = replace(config, steps=self.steps) if self.steps else config
         folder = self.folder or encoders_folder() / config.name
@@ -108,7 +114,7 @@ class Report(Sized):
     """The executed notebooks of a profile as a site."""
 
     def main(self) -> None:
-        from mocose_study.results.site import make_report  # Sphinx takes its time
+        from mocose_study.results.site import make_report
 
         print(make_report(self.profile))
 
@@ -143,6 +149,9 @@ class Claims(Sized):
     check: bool = False
 
     def main(self) -> None:
+        from mocose_study.claims.record import put_on_record
+        from mocose_study.results import ledger
+
         if self.write:
             print(f"{len(put_on_record(ledger.digests()))} rules put on record")
         if self.check:
