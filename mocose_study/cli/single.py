@@ -32,7 +32,8 @@ class Run(Sized):
 
     preset: str = "study"  # One of study, as_described, as_published, moco.
     out: Path | None = None  # Folder of the run's file; default: runs/ in the study's folder.
-    save: Path | None = None  # Folder for the trained encoder, which other libraries load, too.
+    # Folder for the trained encoder, which sentence-transformers and transformers load.
+    save: Path | None = None
     push_to_hub: str | None = None  # With --save: uploads that folder under this name.
     log: Path | None = None  # Folder for the curves of the training, for TensorBoard and as CSV.
     # Each field of the Config; profile and preset give the defaults.
@@ -68,7 +69,8 @@ class Run(Sized):
 class Evaluate(Data):
     """Scores of a model: a folder, a name of the hub, or an encoder of the study."""
 
-    model: Positional[str] = MISSING  # Of `mocose run --save`, or one that other libraries load.
+    # As `mocose run --save` wrote it, or any that transformers or sentence-transformers load.
+    model: Positional[str] = MISSING
     # Files of scored pairs; default: the seven STS tasks, or the open ones without their data.
     sts: tuple[Path, ...] = ()
     transfer: bool = False  # Measures the seven transfer tasks, too.

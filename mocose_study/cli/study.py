@@ -123,8 +123,10 @@ class Report(Sized):
 class Bench(Sized):
     """Speed of training and evaluation beside their peers and the machine's floor."""
 
-    repeats: int | None = None  # Rounds in which competitors take turns; default: the profile's.
-    seconds: float | None = None  # Training of each in each round; default: the profile's.
+    # Rounds in which all that is compared takes turns; default: the profile's.
+    repeats: int | None = None
+    # Training of each competitor in each round; default: the profile's.
+    seconds: float | None = None
     # Some of training, breakdown, evaluation, cost, grid, memory, pretraining, start, gpu.
     parts: tuple[str, ...] = ()
     authors: Path | None = None  # A checkout of the authors' public code, to be timed beside ours.
