@@ -18,21 +18,10 @@ from mocose_study.config import Config, InputError, choose, configure
 
 from . import single, study
 
-COMMANDS = {
-    "run": single.Run,
-    "grid": study.Grid,
-    "results": study.Results,
-    "replay": study.Replay,
-    "pretrain": study.Pretrain,
-    "report": study.Report,
-    "bench": study.Bench,
-    "claims": study.Claims,
-    "evaluate": single.Evaluate,
-    "embed": single.Embed,
-    "sections": single.Sections,
-    "systems": single.Systems,
-    "profiles": single.Profiles,
-}
+KINDS = (single.Run, study.Grid, study.Results, study.Replay, study.Pretrain, study.Report)
+KINDS += (study.Bench, study.Claims, single.Evaluate, single.Embed)
+KINDS += (single.Sections, single.Systems, single.Profiles)
+COMMANDS = {kind.__name__.lower(): kind for kind in KINDS}
 QUIET = ("httpx", "httpcore", "huggingface_hub", "filelock", "datasets", "fsspec")
 
 

@@ -9,42 +9,51 @@ from tyro import MISSING
 from tyro.conf import OmitArgPrefixes, Positional
 
 from mocose_study.config import PROFILES, Config, InputError, configure
+from mocose_study.data.files import study_folder
 
-from .options import Data, Sized
+
+@dataclass(frozen=True)
+class Data:
+    """Options of every command that reads data."""
+
+    data: str | None = None  # Folder with the real data; MOCOSE_DATA does the same.
+
+
+@dataclass(frozen=True)
+class Sized(Data):
+    """Options of every command that works at a size."""
+
+    profile: str = "quick"  # One of those that `mocose profiles` lists.
 
 
 @dataclass(frozen=True)
 class Run(Sized):
     """One run: trains and measures a system, and prints its scores."""
 
-    preset: str = "study"
-    """One of study, as_described, as_published, moco."""
-    out: Path | None = None
-    """Folder of the run's file; default: runs/ in the study's folder."""
+    preset: str = "study"  # One of study, as_described, as_published, moco.
+    out: Path | None = None  # Folder of the run's file; default: runs/ in the study's folder.
+    # Folder for the trained encoder, which sentence-transformers and transformers load.
     save: Path | None = None
-    """Folder for the trained encoder, which sentence-transformers and transformers load."""
-    push_to_hub: str | None = None
-    """With --save: uploads that folder under this name."""
-    log: Path | None = None
-    """Folder for the curves of the training, for TensorBoard and as CSV."""
+    push_to_hub: str | None = None  # With --save: uploads that folder under this name.
+    log: Path | None = None  # Folder for the curves of the training, for TensorBoard and as CSV.
+    # Each field of the Config; profile and preset give the defaults.
     config: OmitArgPrefixes[Config] = field(default_factory=Config)
-    """Each field of the Config; profile and preset give the defaults."""
 
     def main(self) -> None:
         from mocose_study.fast.ranks import ranks
         from mocose_study.results import use
+        from mocose_study.runs import run
         from mocose_study.runs.curves import write_curves
         from mocose_study.runs.files import read_run, run_id
-        from mocose_study.runs.run import make_run, prepare
 
         if self.push_to_hub and not self.save:
             raise InputError("--push-to-hub uploads the folder of --save; give both.")
         if ranks().size > 1 and self.config.method != "mocose":
             raise InputError(f"{self.config.method} trains in one process; leave out `accelerate`.")
-        prepare([self.config], bar=True)
-        path = use.own_runs(self.out) / f"{run_id(self.config)}.json"
+        run.prepare([self.config], bar=True)
+        path = (self.out or study_folder() / "runs") / f"{run_id(self.config)}.json"
         trained = []
-        make_run(self.config, path, bar=True, save=trained.append if self.save else None)
+        run.make_run(self.config, path, bar=True, save=trained.append if self.save else None)
         if ranks().rank:
             return
         record = read_run(path)
@@ -60,36 +69,29 @@ class Run(Sized):
 class Evaluate(Data):
     """Scores of a model: a folder, a name of the hub, or an encoder of the study."""
 
+    # As `mocose run --save` wrote it, or any that transformers or sentence-transformers load.
     model: Positional[str] = MISSING
-    """As `mocose run --save` wrote it, or any that transformers or sentence-transformers load."""
+    # Files of scored pairs; default: the seven STS tasks, or the open ones without their data.
     sts: tuple[Path, ...] = ()
-    """Files of scored pairs; default: the seven STS tasks, or the open ones without their data."""
-    transfer: bool = False
-    """Measures the seven transfer tasks, too."""
+    transfer: bool = False  # Measures the seven transfer tasks, too.
+    # Default: the one that the model was saved with, else cls.
     pooling: Literal["cls", "cls_pooler", "mean", "first_last"] | None = None
-    """Default: the one that the model was saved with, else cls."""
-    json: bool = False
-    """Prints JSON."""
-    beside: str | None = None
-    """A profile whose systems are shown beside the model."""
+    json: bool = False  # Prints JSON.
+    beside: str | None = None  # A profile whose systems are shown beside the model.
 
     def main(self) -> None:
         from mocose_study.results import use
 
-        found = use.measure(
-            use.encode_of(self.model, self.pooling), list(map(str, self.sts)), self.transfer
-        )
-        use.show(found, self.json, self.beside)
+        encode = use.encode_of(self.model, self.pooling)
+        use.show(use.measure(encode, self.sts, self.transfer), self.json, self.beside)
 
 
 @dataclass(frozen=True)
 class Embed:
     """Vectors of the lines of a text file, as a NumPy array on standard output."""
 
-    model: Positional[str] = MISSING
-    """As for `mocose evaluate`."""
-    file: Positional[Path] = MISSING
-    """One sentence a line: .txt, .txt.xz or .txt.gz."""
+    model: Positional[str] = MISSING  # As for `mocose evaluate`.
+    file: Positional[Path] = MISSING  # One sentence a line: .txt, .txt.xz or .txt.gz.
 
     def main(self) -> None:
         from mocose_study.results import use

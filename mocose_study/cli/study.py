@@ -8,9 +8,11 @@ from pathlib import Path
 
 from tyro.conf import Positional
 
-from mocose_study.config import PROFILES, InputError, choose
+from mocose_study.config import InputError, choose
+from mocose_study.config.profiles import PRETRAINING
+from mocose_study.data.files import encoders_folder
 
-from .options import Data, Sized
+from .single import Data, Sized
 
 
 def _text(table) -> str:
@@ -21,12 +23,10 @@ def _text(table) -> str:
 class Grid(Sized):
     """All missing runs of sections. Without a section, lists them and what is missing."""
 
-    sections: Positional[tuple[str, ...]] = ()
-    """Names that `mocose sections` lists, or all."""
-    seeds: tuple[int, ...] | None = None
-    """Seeds of every point; default: the profile's."""
+    sections: Positional[tuple[str, ...]] = ()  # Names that `mocose sections` lists, or all.
+    seeds: tuple[int, ...] | None = None  # Seeds of every point; default: the profile's.
+    # Processes side by side, 0: in this one; default: MOCOSE_WORKERS, or one a core.
     workers: int | None = None
-    """Processes side by side, 0: in this one; default: MOCOSE_WORKERS, or one a core."""
 
     def main(self) -> None:
         from mocose_study.runs.files import is_done
@@ -42,10 +42,9 @@ class Grid(Sized):
             run_grid([config for _, config in chosen], self.profile, self.workers)
             return
         for name, found in runs.items():
-            if not found:
-                continue  # not at this profile
-            missing = sum(not is_done(config, self.profile) for _, config in found)
-            print(f"{name:22} {missing:5} of {len(found):5} runs missing")
+            if found:  # else it is not at this profile
+                missing = sum(not is_done(config, self.profile) for _, config in found)
+                print(f"{name:22} {missing:5} of {len(found):5} runs missing")
         print("`mocose grid SECTION` makes those of a section, `mocose grid all` every one.")
 
 
@@ -53,12 +52,10 @@ class Grid(Sized):
 class Results(Sized):
     """Mean, 95 % interval and number of seeds of every point of the sections."""
 
-    sections: Positional[tuple[str, ...]] = ()
-    """Names that `mocose sections` lists; default: all."""
-    markdown: bool = False
-    """As a Markdown table with one column per task."""
+    sections: Positional[tuple[str, ...]] = ()  # Names that `mocose sections` lists; default: all.
+    markdown: bool = False  # As a Markdown table with one column per task.
+    # Instead: the runs made with other code of their method, or that do not say with which.
     stale: bool = False
-    """Instead: the runs made with other code of their method, or that do not say with which."""
 
     def main(self) -> None:
         from mocose_study.results.show import scores_markdown
@@ -78,15 +75,14 @@ class Results(Sized):
                 continue
             runs = table_of(grid, self.profile)
             print(f"{name} ({self.profile})")
-            print(_text(summary(runs, ["label"])) if len(runs) else "  no runs yet")
+            print(_text(summary(runs, "label")) if len(runs) else "  no runs yet")
 
 
 @dataclass(frozen=True)
 class Replay(Data):
     """Runs made once more, and whether their numbers come back."""
 
-    files: Positional[tuple[Path, ...]] = ()
-    """Run files, as data/runs/<profile>/*.json."""
+    files: Positional[tuple[Path, ...]] = ()  # Run files, as data/runs/<profile>/*.json.
 
     def main(self) -> None:
         from mocose_study.runs.replay import readable, replay
@@ -103,20 +99,14 @@ class Replay(Data):
 class Pretrain(Data):
     """Trains an encoder on masked words into data/encoders/<name>; goes on where it stopped."""
 
-    profile: str = "tiny"
-    """A profile of pre-training, such as tiny or mini."""
-    steps: int | None = None
-    """Steps; default: the profile's."""
-    folder: Path | None = None
-    """Where the encoder goes; default: data/encoders/<profile>."""
-    card: bool = False
-    """Only writes the model card anew, with the scores of the runs there are."""
+    profile: str = "tiny"  # A profile of pre-training, such as tiny or mini.
+    steps: int | None = None  # Steps; default: the profile's.
+    folder: Path | None = None  # Where the encoder goes; default: data/encoders/<profile>.
+    card: bool = False  # Only writes the model card anew, with the scores of the runs there are.
 
     def main(self) -> None:
-        from mocose_study.config.profiles import PRETRAINING
-        from mocose_study.data.files import encoders_folder
         from mocose_study.pretraining.pretrain import make_encoder
-        from mocose_study.results.card import write_card
+        from mocose_study.results.cards import write_card
 
         config = choose(PRETRAINING, self.profile, "pre-training profile")
         config = replace(config, steps=self.steps) if self.steps else config
@@ -134,7 +124,6 @@ class Report(Sized):
     def main(self) -> None:
         from mocose_study.results.site import make_report
 
-        choose(PROFILES, self.profile, "profile")
         print(make_report(self.profile))
 
 
@@ -142,14 +131,13 @@ class Report(Sized):
 class Bench(Sized):
     """Speed of training and evaluation beside their peers and the machine's floor."""
 
+    # Rounds in which all that is compared takes turns; default: the profile's.
     repeats: int | None = None
-    """Rounds in which all that is compared takes turns; default: the profile's."""
+    # Training of each competitor in each round; default: the profile's.
     seconds: float | None = None
-    """Training of each competitor in each round; default: the profile's."""
+    # Some of training, breakdown, evaluation, cost, grid, memory, pretraining, start, gpu.
     parts: tuple[str, ...] = ()
-    """Some of training, breakdown, evaluation, cost, grid, memory, pretraining, start, gpu."""
-    authors: Path | None = None
-    """A checkout of the authors' public code, to be timed beside ours."""
+    authors: Path | None = None  # A checkout of the authors' public code, to be timed beside ours.
 
     def main(self) -> None:
         from mocose_study.bench import tables
@@ -166,12 +154,20 @@ class Bench(Sized):
 class Claims(Sized):
     """The verdicts on the papers' claims; with an option, the record of the rules."""
 
-    write: bool = False
-    """Puts the rules of today on record, in data/claims.jsonl."""
+    write: bool = False  # Puts the rules of today on record, in data/claims.jsonl.
+    # Names claims whose rule is younger than the runs it judges; exit code 1 if there are any.
     check: bool = False
-    """Names claims whose rule is younger than the runs it judges; exit code 1 if there are any."""
 
     def main(self) -> None:
-        from mocose_study.results.ledger import claims_command
+        from mocose_study.claims.record import put_on_record
+        from mocose_study.results import ledger
 
-        claims_command(self.profile, self.write, self.check)
+        if self.write:
+            print(f"{len(put_on_record(ledger.digests()))} rules put on record")
+        if self.check:
+            late = ledger.late(self.profile)
+            print("\n".join(f"{id}: {why}" for id, why in late.items()) or "every rule is older")
+            if late:
+                raise SystemExit(1)
+        if not self.write and not self.check:
+            print(ledger.summary(ledger.judged(self.profile)).to_string())

@@ -27,13 +27,13 @@ MEANING = {
 
 def verdict_table(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame | Markdown:
     """What the runs say to each claim: verdict, effect with interval, the paper's effect, reason."""
-    found = judged(grid, runs)
+    found = verdicts_on(grid, runs)
     if isinstance(found, str):
         return Markdown(found)
     return blank(found.set_index("id")[COLUMNS].round(2))
 
 
-def judged(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame | str:
+def verdicts_on(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame | str:
     """The verdicts on a grid's claims, or a sentence that says why there are none."""
     if not len(runs) or not grid.claims:
         return "No runs of this section yet." if grid.claims else "This section judges no claims."
@@ -62,33 +62,30 @@ def conclusion(grids: list[Grid], profile: str, seeds=None) -> Markdown:
 
 def paragraph(grid: Grid, profile: str, seeds, brief: bool) -> str:
     """The sentences on one grid, after its question."""
-    runs = table_of(grid, profile, seeds)
+    runs, question = table_of(grid, profile, seeds), f"**{grid.question}**"
     if not len(runs):
-        return f"**{grid.question}** No runs of this section at profile {profile} yet."
-    found, (metric, means) = judged(grid, runs), means_of(grid, runs)
-    sentences = [f"**{grid.question}**"]
-    if isinstance(found, str):
-        sentences.append(found)
-    else:
-        sentences += [counted(found)] if brief else [headline(found), counted(found)]
-    if len(means) > 1:
-        sentences += [spread(metric, means)] if brief else [spread(metric, means), sure(means)]
-    return " ".join(sentences)
+        return f"{question} No runs of this section at profile {profile} yet."
+    found, (metric, means) = verdicts_on(grid, runs), means_of(grid, runs)
+    first, counted = "", found
+    if not isinstance(found, str):
+        first, counted = headline(found), f"Of the section's {len(found)} claims: {tally(found)}."
+    where, how_sure = (spread(metric, means), sure(means)) if len(means) > 1 else ("", "")
+    said = [counted, where] if brief else [first, counted, where, how_sure]
+    return " ".join(filter(None, [question, *said]))
 
 
 def headline(found: pd.DataFrame) -> str:
     """The section's first claim, and what the runs say to it."""
     first = found.iloc[0]
-    answer = f"{first['verdict']} ({first['reason']})"
     source = first["source"][0].upper() + first["source"][1:]
+    answer = f"{first['verdict']} ({first['reason']})"
     return f"{source} says: “{first['text']}” Here this is {answer}."
 
 
-def counted(found: pd.DataFrame) -> str:
-    """How many claims got which verdict."""
+def tally(found: pd.DataFrame, shown=str) -> str:
+    """How many claims got which verdict; `shown` makes the text of a word."""
     counts = Counter(found["verdict"])
-    parts = ", ".join(f"{counts[word]} {word}" for word in WORDS if counts[word])
-    return f"Of the section's {len(found)} claims: {parts}."
+    return ", ".join(f"{counts[word]} {shown(word)}" for word in WORDS if counts[word])
 
 
 def means_of(grid: Grid, runs: pd.DataFrame) -> tuple[str, pd.DataFrame]:
@@ -99,7 +96,7 @@ def means_of(grid: Grid, runs: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     metrics = Counter(claim.metric for claim in grid.claims if claim.metric in runs)
     metric = metrics.most_common(1)[0][0] if metrics else METRIC
     runs = runs[runs["label"].ne(CONTROL) & runs[metric].notna()]
-    return metric, summary(runs, ["label"], metric).sort_values("mean")
+    return metric, summary(runs, "label", metric).sort_values("mean")
 
 
 def spread(metric: str, means: pd.DataFrame) -> str:

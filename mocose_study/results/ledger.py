@@ -1,41 +1,40 @@
 """The ledger: every claim of the papers, what our runs say to it, and which are not judged."""
 
-import html
 import re
-import textwrap
+from html import escape
 
 import numpy as np
 import pandas as pd
 from IPython.display import HTML
 
-from mocose_study.claims.record import check_order, digest, put_on_record
+from mocose_study.claims.record import check_order, digest
 from mocose_study.claims.rules import points
 from mocose_study.claims.stats import benjamini_hochberg
 from mocose_study.claims.verdicts import DECIDED, SEEDS_NEEDED, UNTESTABLE, WORDS, verdicts
-from mocose_study.config import PROFILES, InputError, choose
+from mocose_study.config import PROFILES
 from mocose_study.data.files import study_folder
 from mocose_study.sections import GRIDS
 from mocose_study.sections.claims import PAPERS, statements
 from mocose_study.sections.grid import Grid
 
+from .conclude import verdicts_on
 from .style import VERDICTS
-from .tables import METRIC, table_of
+from .tables import METRIC, filled, table_of
 
 RATE = 0.05  # of false verdicts among those that Benjamini and Hochberg let pass
+SURVIVING = "surviving the whole paper"
 # Why a statement has no rule here, by what its two points name.
 REASONS = (
     (r"bert-large|roberta", "needs another encoder: profiles large, roberta-base"),
     (r"sbert|qqp|paranmt|anli|flickr|skip_thought", "names a system or data that the study lacks"),
+    ("", "no rule yet"),
 )
-CHANCE = ("claims", "with runs", "decided", "surviving the whole paper")
-MARKED = re.compile(r"<!-- claim (\S+) (\S+) -->.*?<!-- /claim -->", re.S)
 
 
 def section(grid: Grid, profile: str) -> pd.DataFrame:
     """The verdicts on one section's claims; a profile of too few seeds judges none."""
-    enough = choose(PROFILES, profile, "profile").seeds >= SEEDS_NEEDED
-    runs = table_of(grid, profile) if enough else pd.DataFrame()
-    return verdicts(grid.claims, runs, grid.control, grid.starts)
+    found = verdicts_on(grid, table_of(grid, profile))
+    return verdicts(grid.claims, pd.DataFrame(), grid.control) if isinstance(found, str) else found
 
 
 def judged(profile: str) -> pd.DataFrame:
@@ -86,40 +85,41 @@ def _order(place: str) -> tuple:
 def by_chance(table: pd.DataFrame) -> pd.DataFrame:
     """A row a paper: how many verdicts decide, how many survive all claims of the paper, and how
     many false ones chance alone would bring."""
-    rows = []
-    for paper, claims in table.groupby("paper", sort=False):
-        asked, decided = claims["p"].notna().sum(), claims["verdict"].isin(DECIDED)
-        surviving = (decided & (claims["p_bh"] <= RATE)).sum()
-        rows.append((paper, len(claims), asked, decided.sum(), surviving))
-    table = pd.DataFrame(rows, columns=["paper", *CHANCE]).set_index("paper")
-    table["false among these, at most"] = RATE * table["surviving the whole paper"]
-    table["false, were nothing corrected"] = RATE * table["with runs"]
-    return table.round(2)
+    counted = {
+        "claims": 1,
+        "with runs": table["p"].notna(),
+        "decided": table["verdict"].isin(DECIDED),
+        SURVIVING: _survives(table),
+    }
+    found = pd.DataFrame(counted).groupby(table["paper"], sort=False).sum()
+    found["false among these, at most"] = RATE * found[SURVIVING]
+    found["false, were nothing corrected"] = RATE * found["with runs"]
+    return found.round(2)
+
+
+def _survives(claims):
+    """Whether a verdict decides, and survives all claims of its paper."""
+    return claims["verdict"].isin(DECIDED) & (claims["p_bh"] <= RATE)
 
 
 def listed(table: pd.DataFrame) -> HTML:
     """The claims grouped by the papers' tables: a line each, our effect beside the paper's."""
     head = ("claim", "verdict", "here", "interval", "seeds", "the paper", "notebook")
+    table = table.assign(star=_survives(table).map({True: " *", False: ""}))
     lines = ["<tr>" + "".join(f"<th>{name}</th>" for name in head) + "</tr>"]
     for place in summary(table).index:
-        lines.append(f'<tr><th colspan="{len(head)}">{html.escape(place)}</th></tr>')
+        lines.append(f'<tr><th colspan="{len(head)}">{escape(place)}</th></tr>')
         lines += [_line(row) for row in table[table["place"] == place].to_dict("records")]
     return HTML(f'<table class="ledger">{"".join(lines)}</table>')
 
 
 def _line(row: dict) -> str:
-    color = VERDICTS.get(row["verdict"], ("", "#555555"))[1]
-    survives = " *" if row["verdict"] in DECIDED and row["p_bh"] <= RATE else ""
+    texts = {name: escape(value) for name, value in row.items() if isinstance(value, str)}
+    numbers = {name: _number(row[name]) for name in ("effect", "reported")}
     interval = f"{row['low']:.2f} to {row['high']:.2f}" if row["low"] == row["low"] else ""
-    cells = [
-        f'<td title="{html.escape(row["id"])}">{html.escape(row["text"])}</td>',
-        f'<td title="{html.escape(row["reason"])}" style="color:{color};font-weight:bold">'
-        f"{row['verdict']}{survives}</td>",
-        *(f"<td>{cell}</td>" for cell in (_number(row["effect"]), interval, row["n"] or "")),
-        f"<td>{_number(row['reported'])}</td>",
-        f'<td><a href="{row["notebook"]}.ipynb#Verdict:-{row["section"]}">{row["notebook"]}</a></td>',
-    ]
-    return f"<tr>{''.join(cells)}</tr>"
+    color = (VERDICTS | {"no runs": "#555555"})[row["verdict"]]
+    about = {"color": color, "interval": interval, "n": row["n"] or ""}
+    return "".join(filled("claim.html", **texts, **numbers, **about).splitlines())
 
 
 def _number(value: float) -> str:
@@ -128,13 +128,13 @@ def _number(value: float) -> str:
 
 def unjudged() -> pd.DataFrame:
     """The statements of the papers without a rule, each with the reason."""
-    ruled = {claim.id for grid in GRIDS.values() for claim in grid.claims}
-    table = statements().loc[lambda t: ~t.index.isin(ruled), ["where", "statement", "points"]]
-    return table.assign(why=table["points"].map(_why)).drop(columns="points").reset_index()
+    table = statements().drop(list(digests()), errors="ignore")
+    table["why"] = table["points"].map(_why)
+    return table[["where", "statement", "why"]].reset_index()
 
 
 def _why(points: str) -> str:
-    return next((why for pattern, why in REASONS if re.search(pattern, points)), "no rule yet")
+    return next(why for pattern, why in REASONS if re.search(pattern, points))
 
 
 def by_profile() -> pd.DataFrame:
@@ -148,45 +148,10 @@ def by_profile() -> pd.DataFrame:
 def spread_of_seeds(profile: str) -> float:
     """Standard deviation of the average over seeds, in points: the median over the points with
     five seeds or more that draw anything; NaN where there are none."""
-    found = []
-    for grid in GRIDS.values():
-        runs = table_of(grid, profile)
-        if METRIC in runs:
-            sums = runs.groupby("label")[METRIC].agg(["count", "std"])
-            found += sums.loc[sums["count"] >= SEEDS_NEEDED, "std"].tolist()
-    return float(np.median([x for x in found if x > 0] or [np.nan]))
-
-
-def sentence(claim_id: str, profile: str) -> str:
-    """What the runs of a profile say to a claim, in one sentence that the verdict fills.
-
-    Raises InputError for a claim that no section judges.
-    """
-    grids = [g for g in GRIDS.values() if claim_id in {claim.id for claim in g.claims}]
-    if not grids:
-        raise InputError(f"no section judges a claim {claim_id!r}; `mocose claims` lists all.")
-    row = section(grids[0], profile).set_index("id").loc[claim_id]
-    said = f"{row['source']}, “{row['text'].rstrip('.')}”: **{row['verdict']}**"
-    if row["verdict"] in ("no runs", UNTESTABLE):
-        return f"{said} ({row['reason']})."
-    if not np.isfinite(row["low"]):
-        return f"{said}, {row['effect']:+.2f} with one seed ({row['reason']})."
-    seeds = f"{row['n']} seeds" if row["n"] > 1 else "over test pairs"
-    paper = f"; the paper reports {row['paper']:.2g}" if np.isfinite(row["paper"]) else ""
-    return (
-        f"{said}, {row['effect']:+.2f} ({row['low']:+.2f} to {row['high']:+.2f}, {seeds}){paper}."
-    )
-
-
-def with_sentences(text: str) -> str:
-    """The text with every statement of a result, `<!-- claim ID PROFILE -->…<!-- /claim -->`,
-    computed anew; a text that says what the ledger says comes back as it was."""
-
-    def filled(found: re.Match) -> str:
-        said = textwrap.fill(sentence(found[1], found[2]), 98, subsequent_indent="  ")
-        return f"<!-- claim {found[1]} {found[2]} -->\n  {said}\n  <!-- /claim -->"
-
-    return MARKED.sub(filled, text)
+    tables = [table_of(grid, profile) for grid in GRIDS.values()]
+    scores = [table.astype({METRIC: float}).groupby("label")[METRIC] for table in tables]
+    found = pd.concat([by_label.agg(["count", "std"]) for by_label in scores])
+    return float(found.loc[found["count"].ge(SEEDS_NEEDED) & found["std"].gt(0), "std"].median())
 
 
 def digests() -> dict[str, str]:
@@ -198,25 +163,9 @@ def late(profile: str) -> dict[str, str]:
     """{id: why} of the claims whose rule may be younger than the runs that it judges."""
     links = {}
     for grid in GRIDS.values():
-        runs = table_of(grid, profile) if grid.claims else pd.DataFrame()
+        runs = table_of(grid, profile)
+        control = points(grid.control) if grid.control else []
         for claim in grid.claims:
-            named = points(claim.rule) + (points(grid.control) if grid.control else [])
-            there = runs[runs["label"].isin([point["label"] for point in named])]
-            links[claim.id] = there.get("rules", pd.Series(dtype=object)).tolist()
+            named = [point["label"] for point in points(claim.rule) + control]
+            links[claim.id] = runs.loc[runs["label"].isin(named), "rules"].tolist()
     return check_order(digests(), links)
-
-
-def claims_command(profile: str, write: bool = False, check: bool = False) -> None:
-    """`mocose claims`: the summary; puts rules on record; or names rules younger than their runs.
-
-    Raises SystemExit with code 1 if the check finds any.
-    """
-    if write:
-        print(f"{len(put_on_record(digests()))} rules put on record")
-    if check:
-        found = late(profile)
-        print("\n".join(f"{id}: {why}" for id, why in found.items()) or "every rule is older")
-        if found:
-            raise SystemExit(1)
-    if not write and not check:
-        print(summary(judged(profile)).to_string())

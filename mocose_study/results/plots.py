@@ -6,7 +6,6 @@ Rows are settings and the horizontal axis is a score or a difference, so that lo
 from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
@@ -17,14 +16,12 @@ from mocose_study.data.files import study_folder
 from .style import (
     OURS,
     PAPER,
-    VERDICTS,
-    WIDTH,
     color_of,
     dots,
     legend_right,
     mark_legend,
+    panel,
     rows_figure,
-    style,
     styles,
 )
 
@@ -40,11 +37,9 @@ def save(figure: Figure, table: pd.DataFrame, profile: str, stem: str) -> Path:
     return path
 
 
-def scores(
-    runs: pd.DataFrame, labels: list[str], metric: str, xlabel: str, ylabel: str = POINTS
-) -> Figure:
-    """A row a setting: seeds, mean and 95 % interval. xlabel: what varies; ylabel: the measure."""
-    figure, ax = rows_figure(labels, ylabel, xlabel)
+def scores(runs: pd.DataFrame, labels: list[str], metric: str, xlabel: str) -> Figure:
+    """A row a setting: seeds, mean and 95 % interval. xlabel: what varies."""
+    figure, ax = rows_figure(labels, POINTS, xlabel)
     for y, label in enumerate(labels):
         dots(ax, y, runs.loc[runs["label"] == label, metric].to_numpy(), color_of(label))
     return figure
@@ -62,11 +57,12 @@ def beside_paper(
     """A row a setting: its difference from `reference`, ours and the paper's on one axis.
 
     Encoder and data differ between the two, so only differences can be compared. Ours are paired
-    by seed. reference: a label; by default the paper's best setting, or the first. claims: those
-    on `metric` have their thresholds drawn. xlabel: what varies.
+    by seed. reference: a label; where it has no runs, the paper's best setting, or the first.
+    claims: those on `metric` have their thresholds drawn. xlabel: what varies.
     """
     known = [label for label in labels if label in paper]
-    reference = reference or max(known, key=paper.get, default=(labels or [""])[0])
+    if reference not in labels:
+        reference = max(known, key=paper.get, default=(labels or [""])[0])
     figure, ax = rows_figure(labels, f"points above or below “{reference}”", xlabel)
     table = runs.pivot(index="seed", columns="label", values=metric)
     for y, label in enumerate(labels):
@@ -90,9 +86,9 @@ def beside_paper(
 def thresholds(claims: Sequence, reference: str, metric: str) -> list[tuple[str, float]]:
     """(label, difference from `reference`) at each edge of a claim's rule, zero left out."""
     found = []
-    for claim in claims:
-        for a, b in claim.rule.pairs if claim.metric == metric else ():
-            edges = [x for x in claim.rule.inside if np.isfinite(x) and x != 0]
+    for claim in [claim for claim in claims if claim.metric == metric]:
+        edges = [x for x in claim.rule.inside if np.isfinite(x) and x != 0]
+        for a, b in claim.rule.pairs:
             if b.get("label") == reference:
                 found += [(a["label"], x) for x in edges]
             elif a.get("label") == reference:
@@ -107,8 +103,7 @@ def curves(
 
     A hollow mark is the first step, a filled one the last. `history` has step, seed, label, x, y.
     """
-    style()
-    figure, ax = plt.subplots(figsize=(WIDTH, 3.8))
+    figure, ax = panel(3.8)
     for label, line in styles(history["label"].drop_duplicates().tolist()).items():
         mark = line.pop("marker")
         runs = history[history["label"] == label].assign(x=lambda t: t[x], y=lambda t: t[y])
@@ -128,8 +123,7 @@ def queue_ages(snapshots: list, title: str) -> Figure:
 
     `snapshots`: one array of ages (n,) a step; -1, the random initial fill, is grey.
     """
-    style()
-    figure, ax = plt.subplots(figsize=(WIDTH, 3.4))
+    figure, ax = panel(3.4)
     image = pd.DataFrame([pd.Series(ages, dtype=float) for ages in snapshots]).to_numpy().T
     shared = {"aspect": "auto", "interpolation": "nearest"}
     shown = ax.imshow(np.where(image < 0, np.nan, image), cmap="viridis_r", **shared)
@@ -140,15 +134,9 @@ def queue_ages(snapshots: list, title: str) -> Figure:
     return figure
 
 
-def lines(x, values: dict[str, list[float]], xlabel: str, ylabel: str) -> Figure:
-    """Plain curves by name over one `x`."""
-    return many_lines(dict.fromkeys(values, x), values, xlabel, ylabel)
-
-
-def many_lines(x: dict[str, list], y: dict[str, list], xlabel: str, ylabel: str) -> Figure:
+def lines(x: dict[str, list], y: dict[str, list], xlabel: str, ylabel: str) -> Figure:
     """Curves by name, each over an x of its own."""
-    style()
-    figure, ax = plt.subplots(figsize=(WIDTH, 3.2))
+    figure, ax = panel(3.2)
     for name, line in styles(list(y)).items():
         ax.plot(x[name], y[name], lw=2, label=name, **{**line, "marker": ""})
     ax.set(xlabel=xlabel, ylabel=ylabel)
@@ -158,8 +146,7 @@ def many_lines(x: dict[str, list], y: dict[str, list], xlabel: str, ylabel: str)
 
 def align_uniform(runs: pd.DataFrame, labels: list[str], split: str) -> Figure:
     """Every run at its (uniformity, alignment); lower left is better."""
-    style()
-    figure, ax = plt.subplots(figsize=(WIDTH, max(4.2, 0.26 * len(labels))))
+    figure, ax = panel(max(4.2, 0.26 * len(labels)))
     for label, line in styles([name for name in labels if (runs["label"] == name).any()]).items():
         of_label = runs[runs["label"] == label]
         place = of_label[f"uniformity {split}"], of_label[f"alignment {split}"]
@@ -171,8 +158,7 @@ def align_uniform(runs: pd.DataFrame, labels: list[str], split: str) -> Figure:
 
 def spectra(values: dict[str, np.ndarray]) -> Figure:
     """Singular values over the largest, by label; every seed of a label a line."""
-    style()
-    figure, ax = plt.subplots(figsize=(WIDTH, 3.6))
+    figure, ax = panel(3.6)
     for label, line in styles(list(values)).items():
         runs = np.transpose(values[label])
         names = [label] + [None] * (runs.shape[1] - 1)
@@ -188,11 +174,10 @@ def matrix(values: pd.DataFrame, paper: pd.DataFrame, title: str) -> Figure:
 
     The colour is the difference from the table's own mean. What we have no runs of stays white.
     """
-    style()
     tables = {title: values.reindex_like(paper), "the paper": paper}
     centred = [table - np.nanmean(table.to_numpy(float)) for table in tables.values()]
     limit = max(np.nanmax(np.abs(table.to_numpy(float)), initial=1) for table in centred)
-    figure, axes = plt.subplots(1, 2, figsize=(8.4, 0.5 * len(paper) + 1.6), sharey=True)
+    figure, axes = panel(0.5 * len(paper) + 1.6, 2, width=8.4)
     shared = {"annot_kws": {"size": 9}, "fmt": ".1f", "linewidths": 0.5, "cmap": "cividis"}
     shared |= {"vmin": -limit, "vmax": limit, "cbar_kws": {"label": "points from the mean"}}
     for ax, name, colors in zip(axes, tables, centred, strict=True):
@@ -201,45 +186,24 @@ def matrix(values: pd.DataFrame, paper: pd.DataFrame, title: str) -> Figure:
     return figure
 
 
-def effects(
-    table: pd.DataFrame, xlabel: str, limit: float | None = None, seeds: pd.DataFrame | None = None
-) -> Figure:
+def effects(table: pd.DataFrame, seeds: pd.DataFrame, xlabel: str) -> Figure:
     """A row an effect with its interval: columns point, difference, low, high.
 
-    Optional columns: verdict gives colour and mark, paper is the paper's own effect (a diamond),
-    threshold is the edge of the claim's rule (a bar). limit: the axis is symmetric-logarithmic
-    beyond it. seeds: point and difference of every seed, drawn below the row's line.
+    seeds: point and difference of every seed, drawn below the row's line.
     """
     figure, ax = rows_figure(table["point"].tolist(), xlabel)
-    rows = np.arange(len(table))
+    rows = pd.Series(range(len(table)), table["point"])
     ax.axvline(0, color="black", lw=0.8)
-    verdicts = table.get("verdict", pd.Series("none", table.index))
-    for word, part in table.assign(row=rows).groupby(verdicts, sort=False):
-        mark, color = VERDICTS.get(word, ("o", OURS))
-        ax.hlines(part["row"], part["low"], part["high"], colors=color, lw=2)
-        ax.plot(part["difference"], part["row"], mark, color=color, ms=6, zorder=3)
-    if seeds is not None:
-        row_of = dict(zip(table["point"], rows, strict=True))
-        below = seeds["point"].map(row_of) + 0.3
-        ax.plot(seeds["difference"], below, "o", ms=3.5, color=OURS, alpha=0.45, mew=0)
-    others = {"the paper's effect": ("paper", "D", 5), "threshold": ("threshold", "|", 12)}
-    marks = {word: mark for word, mark in VERDICTS.items() if word in set(verdicts)}
-    for name, (column, mark, size) in others.items():
-        if column in table:
-            ax.plot(table[column], rows, mark, ms=size, mfc="none", color="black", clip_on=False)
-            marks[name] = (mark, "black")
-    if marks:
-        mark_legend(figure, marks)
-    if limit:
-        ax.set_xscale("symlog", linthresh=limit)
-        ax.xaxis.set_major_formatter("{x:g}")
+    ax.hlines(rows, table["low"], table["high"], colors=OURS, lw=2)
+    ax.plot(table["difference"], rows, "o", color=OURS, ms=6, zorder=3)
+    below = seeds["point"].map(rows) + 0.3
+    ax.plot(seeds["difference"], below, "o", ms=3.5, color=OURS, alpha=0.45, mew=0)
     return figure
 
 
 def against(runs: pd.DataFrame, x: str, y: str, xlabel: str, ylabel: str) -> Figure:
     """Every run over a number on a log axis; the mean of each value of x as a line."""
-    style()
-    figure, ax = plt.subplots(figsize=(WIDTH, 3.8))
+    figure, ax = panel(3.8)
     shapes = {"hue": "batch_size", "style": "queue_size", "palette": "viridis", "alpha": 0.8}
     sns.scatterplot(runs, x=x, y=y, s=45, ax=ax, **shapes)
     means = runs.groupby(x)[y].mean()
@@ -247,4 +211,22 @@ def against(runs: pd.DataFrame, x: str, y: str, xlabel: str, ylabel: str) -> Fig
     ax.set(xlabel=xlabel, ylabel=ylabel, xscale="log")
     ax.xaxis.set_major_formatter("{x:g}")
     legend_right(ax)
+    return figure
+
+
+def pretraining(gains: pd.DataFrame) -> Figure:
+    """Gain over the best untrained pooling (`show.pretraining_gains`); every run is a dot."""
+    figure, ax = panel(3.4)
+    for name, line in styles(gains["system"].unique()).items():
+        of_system = gains[gains["system"] == name]
+        means = of_system.groupby("tokens")["gain"].mean()
+        ax.plot(means.index, means, lw=2, label=name, **{**line, "marker": ""})
+        ax.plot(of_system["tokens"], of_system["gain"], "o", ms=4, alpha=0.5, color=line["color"])
+    ax.axhline(0, color="black", lw=0.8)
+    ax.set(xlabel="million tokens of pre-training", ylabel="gain over the best pooling (points)")
+    ax.set_xscale("log")
+    seen = sorted(gains["tokens"].unique())
+    ax.set_xticks(seen, [f"{tokens:.0f}" for tokens in seen])
+    ax.minorticks_off()
+    figure.legend(loc="outside upper left", ncols=4, frameon=False)
     return figure

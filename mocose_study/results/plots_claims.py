@@ -1,59 +1,82 @@
-"""Figures of the ledger: verdicts counted by table, and the procedure on simulated runs."""
+"""Figures of the claims: verdicts counted, the procedure on simulated runs, the best seeds."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from .style import VERDICTS, WIDTH, style
+from mocose_study.claims.best_seeds import BEST, top_mean
 
-NO_RUNS = "#F2F2F2"
+from .style import OURS, PAPER, VERDICTS, dots, mark_legend, panel, rows_figure
+from .tables import METRIC
 
 
 def counts(table: pd.DataFrame) -> Figure:
     """`ledger.summary` as bars: a row a table of the papers, a colour a verdict."""
-    style()
-    figure, ax = plt.subplots(figsize=(WIDTH, 0.22 * len(table) + 0.9))
-    _bars(ax, table, "{:.0f}")
+    figure, ax = panel(0.22 * len(table) + 0.9)
+    _bars(ax, table)
+    for bars in ax.containers:
+        ax.bar_label(bars, fmt=_positive, label_type="center", fontsize="x-small")
     ax.set(xlabel="claims")
-    _legend(figure, table)
-    return figure
+    return _with_legend(figure)
+
+
+def _positive(count: float) -> str:
+    return f"{count:.0f}" if count else ""
 
 
 def simulated(table: pd.DataFrame) -> Figure:
     """`simulation.simulate`: a panel a rule, a row an effect and a number of seeds."""
-    style()
     rules = list(table["rule"].unique())
-    figure, axes = plt.subplots(1, len(rules), figsize=(WIDTH, 3.0), sharey=True)
-    words = [word for word in VERDICTS if word in table]
+    figure, axes = panel(3.0, len(rules))
+    names = table["effect"].map("{:g} points, ".format) + table["seeds"].map("{} seeds".format)
+    shares = 100 * table[[word for word in VERDICTS if word in table]].set_axis(names)
     for ax, rule in zip(axes, rules, strict=True):
-        part = table[table["rule"] == rule]
-        about = zip(part["effect"], part["seeds"], strict=True)
-        names = [f"{effect:g} points, {n} seeds" for effect, n in about]
-        _bars(ax, 100 * part[words].set_axis(names), "")
+        _bars(ax, shares[table["rule"].eq(rule).to_numpy()])
         ax.set(title=rule, xlim=(0, 100))
     figure.supxlabel("share of simulated studies (%)", fontsize="small")
-    _legend(figure, table[words])
-    return figure
+    return _with_legend(figure)
 
 
-def _bars(ax: Axes, table: pd.DataFrame, label: str) -> None:
-    left = np.zeros(len(table))
-    rows = np.arange(len(table))
-    for word in table:
-        color = VERDICTS.get(word, ("", NO_RUNS))[1]
-        bars = ax.barh(rows, table[word], left=left, color=color, edgecolor="white", lw=0.5)
-        if label:
-            texts = [label.format(x) if x else "" for x in table[word]]
-            ax.bar_label(bars, texts, label_type="center", fontsize="x-small")
-        left += table[word].to_numpy()
-    ax.set_yticks(rows, table.index, fontsize="small")
-    ax.set_ylim(len(table) - 0.4, -0.6)
+def _bars(ax: Axes, table: pd.DataFrame) -> None:
+    """Stacked bars, the first row at the top."""
+    look = {"color": VERDICTS, "edgecolor": "white", "lw": 0.5, "width": 0.8, "legend": False}
+    table.plot.barh(stacked=True, ax=ax, **look)
+    ax.tick_params("y", labelsize="small")
+    ax.set(ylim=(len(table) - 0.4, -0.6), ylabel="")
     ax.grid(axis="y", visible=False)
 
 
-def _legend(figure: Figure, table: pd.DataFrame) -> None:
-    colors = {word: VERDICTS.get(word, ("", NO_RUNS))[1] for word in table}
-    handles = [plt.Rectangle((0, 0), 1, 1, color=c, label=word) for word, c in colors.items()]
-    figure.legend(handles=handles, loc="outside upper center", ncols=5, fontsize="small")
+def _with_legend(figure: Figure) -> Figure:
+    shown = figure.axes[0].get_legend_handles_labels()
+    figure.legend(*shown, loc="outside upper center", ncols=5, fontsize="small")
+    return figure
+
+
+def best_seeds(
+    runs: pd.DataFrame, labels: list[str], top: dict[str, float], maximum: dict[str, float]
+) -> Figure:
+    """A row a system, each measure as its difference from the first system's same measure.
+
+    Ours: all seeds with the interval of their mean, the mean of the best, the maximum. The
+    paper's (`top`, `maximum`): the last two, hollow.
+    """
+    first, *others = labels
+    figure, ax = rows_figure(others, f"points above or below “{first}”")
+    table = runs.pivot(index="seed", columns="label", values=METRIC)
+    best = {label: top_mean(table[label].dropna()) for label in labels}
+    for y, label in enumerate(others):
+        dots(ax, y, (table[label] - table[first]).dropna().to_numpy(), OURS)
+        gaps = [
+            ("^", OURS, best[label] - best[first]),
+            ("*", OURS, table[label].max() - table[first].max()),
+            ("^", PAPER, top.get(label, np.nan) - top.get(first, np.nan)),
+            ("*", PAPER, maximum.get(label, np.nan) - maximum.get(first, np.nan)),
+        ]
+        for place, (mark, color, gap) in enumerate(gaps):
+            ax.plot(gap, y + 0.12 * (place - 1), mark, color=color, ms=8, mfc="none")
+    ax.axvline(0, color="black", lw=0.8, zorder=0)
+    marks = {"all seeds: mean, 95 % interval": ("o", OURS), f"top {BEST}": ("^", OURS)}
+    marks |= {"maximum": ("*", OURS), "the paper's two": ("^", PAPER)}
+    mark_legend(figure, marks)
+    return figure

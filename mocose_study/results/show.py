@@ -7,15 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
-from scipy.stats import kendalltau
 
+from mocose_study.claims.effects import RESAMPLED, difference, scores
 from mocose_study.config import PROFILES, Config, InputError, choose, vary
 from mocose_study.data.files import encoders_folder
 from mocose_study.runs.files import read_run, run_file
-from mocose_study.sections.grid import Grid, paper_table
+from mocose_study.sections.grid import Grid, at, paper_table
 
 from .tables import LAST, METRIC, markdown, records, summary, table_of
 
+ERRORS = ["difference of", "points", "standard error, seeds", "standard error, test pairs"]
 MODES = {"load": "shows finished runs", "run": "makes those that are missing"}
 POOLINGS = ["[CLS]", "mean", "first-last"]  # untrained systems of the section `pretraining`
 STALENESS = ("equation 4", "empirical", "retained of the oldest")
@@ -37,12 +38,6 @@ def check_parameters(profile: str, mode: str, seeds: Sequence[int] | None) -> No
 def source(*objects) -> Markdown:
     """The source of functions or classes, as the library has it at this moment."""
     return Markdown("\n".join(f"```python\n{inspect.getsource(o)}```" for o in objects))
-
-
-def notes(modules: dict) -> pd.DataFrame:
-    """The docstring of each system's file: which equation it has, and what differs."""
-    texts = {name: " ".join(inspect.getdoc(module).split()) for name, module in modules.items()}
-    return pd.DataFrame({"says": texts}).rename_axis("system")
 
 
 def blank(table: pd.DataFrame) -> pd.DataFrame:
@@ -74,28 +69,46 @@ def by_seed(runs: pd.DataFrame, against: str | dict[str, str], metric: str = MET
     `against` is the label that all are compared with, or a dict that names one for each. Only the
     seeds that both points have count.
     """
-    scores = runs.pivot(index="seed", columns="label", values=metric)
+    wide = runs.pivot(index="seed", columns="label", values=metric)
     if isinstance(against, str):
         against = {label: against for label in runs["label"].unique() if label != against}
-    there = {a: b for a, b in against.items() if {a, b} <= set(scores)}
-    table = pd.DataFrame({a: scores[a] - scores[b] for a, b in there.items()}, index=scores.index)
+    there = {a: b for a, b in against.items() if {a, b} <= set(wide)}
+    table = pd.DataFrame({a: wide[a] - wide[b] for a, b in there.items()}, index=wide.index)
     return table.reset_index().melt("seed", var_name="point", value_name="difference").dropna()
 
 
 def differences(runs: pd.DataFrame, against: str | dict[str, str], metric: str = METRIC):
     """The mean of `by_seed` for each point, with its 95 % interval and n."""
-    found = summary(by_seed(runs, against, metric), ["point"], "difference")
+    found = summary(by_seed(runs, against, metric), "point", "difference")
     return found.rename(columns={"mean": "difference"})
+
+
+def errors(
+    grid: Grid, profile: str, comparisons: list[tuple[str, str]], seeds=None
+) -> pd.DataFrame:
+    """A row a comparison (a, b) of points that have runs: the mean of a - b over seeds, in points
+    of the seven-task average, and its standard errors from the seeds and from the test pairs.
+
+    The second needs runs with `resamples`; seeds are those that a and b share.
+    """
+    runs = table_of(grid, profile, seeds)
+    rows = []
+    for a, b in comparisons:
+        sides = [scores(at(label), runs, RESAMPLED) for label in (a, b)]
+        if all(side.by_seed for side in sides):
+            effect = difference(*sides)
+            rows.append((f"{a} - {b}", effect.mean, *effect.errors()))
+    return pd.DataFrame(rows, columns=ERRORS)
 
 
 def stored(config: Config, profile: str) -> str:
     """The mean score of the runs that differ from `config` in nothing but the seed, in words."""
     files = [run_file(vary(config, seed=seed), profile) for seed in range(10)]
-    scores = [read_run(file)["metrics"][METRIC] for file in files if file.exists()]
-    if not scores:
+    found = [read_run(file)["metrics"][METRIC] for file in files if file.exists()]
+    if not found:
         return f"no runs at profile {profile}"
-    mean = sum(scores) / len(scores)
-    return f"{len(scores)} runs at profile {profile}, Spearman × 100: {mean:.2f} on average"
+    mean = f"Spearman × 100: {np.mean(found):.2f} on average"
+    return f"{len(found)} runs at profile {profile}, {mean}"
 
 
 def two_way(grid: Grid, values: dict[str, float]) -> pd.DataFrame:
@@ -107,36 +120,16 @@ def two_way(grid: Grid, values: dict[str, float]) -> pd.DataFrame:
     return table.pivot(index=row, columns=column, values="value").reindex(columns=order)
 
 
-def rankings(runs: pd.DataFrame) -> tuple[pd.DataFrame, float]:
-    """Do the open pairs rank systems as the seven tasks do?
+def staleness(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
+    """The age of the queue in each point's runs, mean over seeds, after half of the training.
 
-    Returns the means of every system on both ("real", "open"), best on the seven tasks first, and
-    Kendall's tau-b between the two columns (NaN for fewer than two systems).
-    """
-    means = runs.groupby("label")[[METRIC, "open_avg"]].mean().dropna()
-    table = means.set_axis(["real", "open"], axis=1).sort_values("real", ascending=False)
-    if len(table) < 2:
-        return table, float("nan")
-    return table, float(kendalltau(table["real"], table["open"]).statistic)
-
-
-def searched(runs: pd.DataFrame, metric: str = "sts_dev") -> pd.DataFrame:
-    """The points of a search, best first: score of the dev split, and the step of the best one."""
-    found = runs.groupby("label", sort=False)[[metric, "best_step"]].mean()
-    return found.sort_values(metric, ascending=False).rename_axis("point").round(2)
-
-
-def staleness(grid: Grid, profile: str, seeds=None, at: int = 1) -> pd.DataFrame:
-    """The age of the queue in each point's runs, mean over seeds.
-
-    It is measured after 25, 50 and 75 % of the training; `at` counts these from 0. Columns: the
-    traceable distance in steps by equation 4 and as measured, and the share that the oldest keys
-    retain (`mocose_lib.evaluation.staleness`).
+    Columns: the traceable distance in steps by equation 4 and as measured, and the share that the
+    oldest keys retain (`mocose_lib.evaluation.staleness`).
     """
     rows = []
     for label, record in records(grid, profile, seeds):
         config = Config.from_dict(record["config"])
-        for found in record["progress"]["staleness"][at : at + 1]:
+        for found in record["progress"]["staleness"][1:2]:  # after 25, 50, 75 %
             measured = empirical_distance(found, config)
             oldest = found["retained"][-1:]
             rows += [(label, config.traceable_distance, measured, share) for share in oldest]
@@ -154,10 +147,8 @@ def paper_values(grid: Grid, metric: str = "avg") -> dict[str, float]:
     """The paper's number of every point it has, by the point's label."""
     if grid.paper is None:
         return {}
-    table = paper_table(grid.paper)
-    table = table[table["metric"] == metric]
-    keys = table[grid.paper_by].agg(", ".join, axis=1)
-    values = dict(zip(keys, table["value"], strict=True))
+    table = paper_table(grid.paper).query("metric == @metric")
+    values = dict(zip(table[grid.paper_by].agg(", ".join, axis=1), table["value"], strict=True))
     named = {point.label: point.paper or point.label for point in grid.points}
     return {label: values[name] for label, name in named.items() if name in values}
 
@@ -171,7 +162,7 @@ def beside_paper(
     Only differences can be compared with the paper. So both are also centred: given as distances
     from the mean of the points that both have.
     """
-    table = summary(runs, ["label"], metric).set_index("label").loc[labels_of(grid, runs)]
+    table = summary(runs, "label", metric).set_index("label").loc[labels_of(grid, runs)]
     if metric == METRIC and LAST in runs:
         table["last step"] = runs.groupby("label")[LAST].mean()
     if paper := paper_values(grid, paper_metric):

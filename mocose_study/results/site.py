@@ -5,6 +5,7 @@ Sphinx and MyST-NB build it, with the extension `harmless`.
 
 import re
 import shutil
+import tomllib
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,35 +14,13 @@ import nbformat
 from sphinx.application import Sphinx
 
 from mocose_lib import InputError
-from mocose_study.config import choose
-from mocose_study.config.profiles import PROFILES
+from mocose_study.config import PROFILES, choose
 from mocose_study.data.files import study_folder
 
 from .article import article
 
-SETTINGS = {
-    "project": "The MoCoSE study",
-    "copyright": "",
-    "html_title": "The MoCoSE study",
-    "extensions": ["myst_nb", "mocose_study.results.harmless"],
-    "html_theme": "sphinx_book_theme",
-    "html_static_path": [str(Path(__file__).with_name("static"))],
-    "html_css_files": ["site.css"],
-    "html_theme_options": {
-        "home_page_in_toc": True,
-        "use_download_button": False,
-        "use_fullscreen_button": False,
-        "show_toc_level": 2,
-        "navbar_persistent": [],
-    },
-    "html_copy_source": False,
-    "html_math_renderer": "mathml",
-    "myst_enable_extensions": ["dollarmath", "attrs_inline"],
-    "nb_execution_mode": "off",
-    "nb_ipywidgets_js": {},
-    "nb_merge_streams": True,
-    "nb_mime_priority_overrides": [("*", "application/vnd.jupyter.widget-view+json", None)],
-}
+HERE = Path(__file__).parent
+WIDGETS = ("*", "application/vnd.jupyter.widget-view+json", None)  # are shown as their text
 
 
 def make_report(profile: str) -> Path:
@@ -62,10 +41,17 @@ def make_report(profile: str) -> Path:
             shutil.copy(figure, source)
         (source / "index.md").write_text(article(profile, list(pages), figure), encoding="utf-8")
         silent = {"status": None, "warning": StringIO()}
-        Sphinx(source, None, made, Path(folder, "trees"), "html", SETTINGS, **silent).build()
+        Sphinx(source, None, made, Path(folder, "trees"), "html", settings(), **silent).build()
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(made, target)
     return target / "index.html"
+
+
+def settings() -> dict:
+    """What Sphinx is told: `site.toml` and what that cannot say."""
+    told = tomllib.loads((HERE / "site.toml").read_text(encoding="utf-8"))
+    folder = {"html_static_path": [str(HERE / "static")]}
+    return told | folder | {"nb_mime_priority_overrides": [WIDGETS]}
 
 
 def notebooks(profile: str) -> dict[str, Path]:

@@ -1,9 +1,11 @@
-"""The look of every figure: colours, marks, and a dot plot with a row a setting.
+"""The look of every figure: colours, marks, and dot plots with a row a setting.
 
 A system has the same colour in every figure. Marks and dashes tell apart what grey makes alike.
 """
 
+import tomllib
 from collections.abc import Sequence
+from importlib.resources import files
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,38 +15,14 @@ from matplotlib.figure import Figure
 
 from mocose_study.claims.stats import interval
 
-OURS, PAPER = "#0072B2", "#D55E00"  # of Okabe and Ito's palette, as most colours below
+LOOK = tomllib.loads((files(__package__) / "style.toml").read_text(encoding="utf-8"))
+OURS, PAPER, SYSTEMS, VERDICTS = (LOOK[name] for name in ("ours", "paper", "systems", "verdicts"))
 WIDTH = 7.2  # inches
-# A label belongs to the system with the longest name that it begins with.
-SYSTEMS = {
-    "MoCoSE": OURS,
-    "SimCSE": "#E69F00",
-    "SimCSE supervised": "#8C4A00",
-    "S-SimCSE": "#F0C75E",
-    "MoCo": "#56B4E9",
-    "untrained": "#4D4D4D",
-    "whiten": "#CC79A7",
-    "flow": "#882255",
-    "CT": "#009E73",
-    "DeCLUTR": "#44AA99",
-    "IS-BERT": "#117733",
-    "GloVe": "#999933",
-    "word counts": "#A0A0A0",
-    "TF-IDF": "#7A7A7A",
-}
-VERDICTS = {  # mark and colour
-    "supported": ("o", "#009E73"),
-    "not supported": ("X", PAPER),
-    "inconclusive": ("s", "#7F7F7F"),
-    "not testable here": ("v", "#B9B9B9"),
-}
 DASHES, MARKS = ("-", "--", "-.", ":"), "osD^vP*X"
-RC = {"figure.dpi": 120, "svg.fonttype": "none", "svg.hashsalt": "mocose"}
-RC |= {"axes.titlelocation": "left", "figure.constrained_layout.use": True}
 
 
 def style() -> None:
-    sns.set_theme("paper", "whitegrid", font="DejaVu Sans", font_scale=1.15, rc=RC)
+    sns.set_theme("paper", "whitegrid", font="DejaVu Sans", font_scale=1.15, rc=LOOK["rc"])
 
 
 def system_of(label: str) -> str | None:
@@ -66,10 +44,15 @@ def styles(labels: Sequence[str]) -> dict[str, dict]:
     return found
 
 
+def panel(height: float, columns: int = 1, width: float = WIDTH):
+    """An empty figure, inches high and wide, and its axes: one, or an array of `columns`."""
+    style()
+    return plt.subplots(1, columns, figsize=(width, height), sharey=True)
+
+
 def rows_figure(labels: Sequence[str], xlabel: str, ylabel: str = "") -> tuple[Figure, Axes]:
     """An empty dot plot with a row a label, the first at the top."""
-    style()
-    figure, ax = plt.subplots(figsize=(WIDTH, 0.34 * len(labels) + 1.5))
+    figure, ax = panel(0.34 * len(labels) + 1.5)
     ax.set_yticks(range(len(labels)), labels)
     ax.set(xlabel=xlabel, ylabel=ylabel, ylim=(len(labels) - 0.4, -0.6))
     return figure, ax

@@ -1,6 +1,8 @@
 """Run files gathered into tables."""
 
 import math
+from dataclasses import astuple
+from importlib.resources import files
 
 import pandas as pd
 
@@ -30,11 +32,11 @@ def table_of(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
     """
     rows = []
     for label, record in records(grid, profile, seeds):
-        about = {"label": label, "profile": profile, "id": record["id"]}
-        fields = {k: str(v) if isinstance(v, list) else v for k, v in record["config"].items()}
-        drawn = {"resampled": record.get("resampled"), "rules": record.get("rules")}
-        rows.append({**about, **fields, **record["metrics"], **drawn, **derived(record)})
-    none = ["label", "profile", "id", *FIELDS, METRIC, "best_step"]
+        row = {"label": label, "profile": profile, "id": record["id"]}
+        row |= {k: str(v) if isinstance(v, list) else v for k, v in record["config"].items()}
+        row |= record["metrics"] | {name: record.get(name) for name in ("resampled", "rules")}
+        rows.append(row | derived(record))
+    none = ["label", "profile", "id", *FIELDS, METRIC, "rules", "best_step"]
     return pd.DataFrame(rows, columns=None if rows else none)
 
 
@@ -44,34 +46,36 @@ def derived(record: dict) -> dict:
     Nearness is minus the distance to the fixed optimum (MoCoSE Figure 4), so that more is better.
     """
     progress, shape = record["progress"], [record["metrics"].get(name) for name in SHAPE]
-    found = {
+    l1, l2 = (None if None in shape else -distance_to_optimum(*shape, norm) for norm in (1, 2))
+    return {
         "best_step": progress["best_step"],
         "seconds": record["seconds"],
         "collapsed": float(bool(progress.get("collapsed"))),
+        "nearness_l1 dev": l1,
+        "nearness_l2 dev": l2,
     }
-    for norm in (1, 2):
-        known = None not in shape
-        found[f"nearness_l{norm} dev"] = -distance_to_optimum(*shape, norm) if known else None
-    return found
 
 
-def summary(runs: pd.DataFrame, by: list[str], metric: str = METRIC) -> pd.DataFrame:
+def summary(runs: pd.DataFrame, by: str, metric: str = METRIC) -> pd.DataFrame:
     """Mean over seeds with its 95 % interval: columns `by`, mean, low, high, n."""
-    rows = []
-    for point, group in runs.groupby(by, sort=False, dropna=False):
-        i = interval(group[metric].to_numpy())
-        rows.append([*point, i.mean, i.low, i.high, i.n])
-    return pd.DataFrame(rows, columns=[*by, "mean", "low", "high", "n"])
+    groups = runs.groupby(by, sort=False)
+    rows = [(point, *astuple(interval(group[metric]))) for point, group in groups]
+    return pd.DataFrame(rows, columns=[by, "mean", "low", "high", "n"])
 
 
-def markdown(table: pd.DataFrame, digits: int = 1) -> str:
+def filled(template: str, **values) -> str:
+    """A file of `templates/` with the values in their places."""
+    text = (files(__package__) / "templates" / template).read_text(encoding="utf-8")
+    return text.format(**values)
+
+
+def markdown(table: pd.DataFrame) -> str:
     """The table as Markdown: the first column to the left, numbers to the right, no NaN."""
-    cells = [list(table), ["---"] + ["---:"] * (table.shape[1] - 1)]
-    cells += table.itertuples(index=False)
-    lines = [[_text(cell, digits) for cell in row] for row in cells]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    rows = [list(table), ["---"] + ["---:"] * (table.shape[1] - 1), *table.itertuples(index=False)]
+    return "\n".join(f"| {' | '.join(map(_text, row))} |" for row in rows)
 
 
-def _text(cell, digits: int) -> str:
-    number = isinstance(cell, float)
-    return str(cell) if not number else "" if math.isnan(cell) else f"{cell:.{digits}f}"
+def _text(cell) -> str:
+    if isinstance(cell, float):
+        return "" if math.isnan(cell) else f"{cell:.1f}"
+    return str(cell)

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from mocose_lib import InputError
 from mocose_study.claims import record
 from mocose_study.claims.rules import Better, Equivalent
 from mocose_study.claims.verdicts import WORDS, Claim
+from mocose_study.cli.study import Claims
 from mocose_study.results import ledger, plots_claims
 from mocose_study.sections import GRIDS
 from mocose_study.sections.claims import statements
@@ -32,7 +32,7 @@ def runs(monkeypatch):
         for label, score, spread in (("a", 61.0, 0.01), ("b", 60.0, 0.02)) for seed in range(5)
     ])  # fmt: skip
     monkeypatch.setattr(ledger, "GRIDS", {"x": Grid("?", points, claims=CLAIMS, notebook="n")})
-    monkeypatch.setattr(ledger, "table_of", lambda grid, profile: made)
+    monkeypatch.setattr(ledger, "table_of", lambda grid, profile: made.assign(profile=profile))
     return made
 
 
@@ -93,33 +93,17 @@ def test_each_claim_is_one_line_with_word_effect_paper_and_link(runs):
     assert "c has runs &amp; more" in text and text.count("<tr>") == 1 + 3 + 3
 
 
-def test_a_sentence_says_what_the_verdict_says(runs):
-    said = ledger.sentence(WORSE, "tiny")
-    assert said.startswith("MoCoSE Table 5, “Typos in the text are catastrophic")
-    assert "**supported**, +0.98 (+0.9" in said and said.endswith("the paper reports 54.")
-    assert ledger.sentence("ours", "tiny").endswith("**no runs** (no runs for c).")
-    with pytest.raises(InputError, match="no section judges a claim 'gone'"):
-        ledger.sentence("gone", "tiny")
-
-
-def test_a_text_that_says_more_than_the_verdicts_is_put_right(runs):
-    text = f"- <!-- claim {WORSE} tiny -->Typos break it!<!-- /claim -->\n- other\n"
-    right = ledger.with_sentences(text)
-    assert "break it" not in right and "**supported**" in right and right.endswith("- other\n")
-    assert ledger.with_sentences(right) == right
-
-
 def test_the_command_records_rules_and_names_young_ones(runs, monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("MOCOSE_STUDY", str(tmp_path))
-    ledger.claims_command("tiny")
+    Claims(profile="tiny").main()
     assert "MoCoSE Table 5" in capsys.readouterr().out
-    ledger.claims_command("tiny", write=True)
+    Claims(profile="tiny", write=True).main()
     assert capsys.readouterr().out == "3 rules put on record\n"
     with pytest.raises(SystemExit):
-        ledger.claims_command("tiny", check=True)
+        Claims(profile="tiny", check=True).main()
     assert f"{WORSE}: 10 of its 10 runs are older" in capsys.readouterr().out
     runs["rules"] = record.rules_on_record()
-    ledger.claims_command("tiny", check=True)
+    Claims(profile="tiny", check=True).main()
     assert capsys.readouterr().out == "every rule is older\n"
 
 

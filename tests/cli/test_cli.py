@@ -42,7 +42,6 @@ def mocose(monkeypatch, capsys, study):
         ("run --pooling max", "invalid choice 'max' for argument '--pooling'"),
         ("run --queue-init 600", "queue_init = 600 is larger than queue_size"),
         ("run --ema-deca 0.9", "`mocose run` has no option --ema-deca; did you mean --ema-decay?"),
-        ("run --ema_deca=0.9", "did you mean --ema-decay?"),
         ("run --frobnicate 1", "has no option --frobnicate; --help lists those there are"),
         ("run everything", "Unrecognized options: everything."),
         ("run --precision bf16 --fgsm-epsilon 5e-9 --crop 0", "rounded away in bf16"),
@@ -53,15 +52,12 @@ def mocose(monkeypatch, capsys, study):
         ("run --corpus mine.txt", "or give a text file"),
         ("run --corpus-size 40001", "corpus 'open' has 40000 sentences"),
         ("run --benchmark mine.tsv", "there is no benchmark 'mine.tsv'"),
-        ("run --dev mine.tsv", "there is no benchmark 'mine.tsv'"),
         ("run --push-to-hub me/model", "uploads the folder of --save; give both"),
         ("run --profile tiny --corpus-size 100", "give a local folder with --data"),
         ("run --profile tiny --data nowhere", "data folder 'nowhere' does not exist"),
         ("grid emma", "there is no section 'emma'"),
-        ("grid ema --profile tinny", "there is no profile 'tinny'"),
         ("grid ema --workers few", "Error parsing --workers"),
         ("grid --section ema", "`mocose grid` has no option --section; did you mean"),
-        ("results emma", "there is no section 'emma'"),
         ("replay", "no run file was named"),
         ("replay nowhere.json", "there is no run file nowhere.json"),
         ("pretrain --profile quick", "there is no pre-training profile 'quick'"),
@@ -114,16 +110,11 @@ def test_a_grid_without_a_section_lists_what_is_missing(mocose):
     assert code == 0 and f"ema {total} of {total} runs missing" in " ".join(out.split())
 
 
-@pytest.mark.parametrize(
-    ("command", "there"),
-    [("sections", "ema"), ("systems", "mocose"), ("profiles", "roberta-base"), ("--help", "grid")],
-)
-def test_lists_of_what_there_is(mocose, command, there):
-    code, out, _ = mocose(command)
-    assert code == 0 and there in out
-
-
-def test_help_names_every_command(mocose):
+def test_help_and_lists_name_all_that_there_is(mocose):
+    lists = {"sections": "ema", "systems": "mocose", "profiles": "roberta-base", "--help": "grid"}
+    for command, there in lists.items():
+        code, out, _ = mocose(command)
+        assert code == 0 and there in out
     code, out, _ = mocose()
     assert code == 0 and all(name in out for name in cli.COMMANDS)
     for name in cli.COMMANDS:

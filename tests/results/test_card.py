@@ -7,7 +7,7 @@ from made_up import write
 
 from mocose_study.config import InputError
 from mocose_study.config.profiles import PretrainConfig
-from mocose_study.results.card import write_card
+from mocose_study.results.cards import write_card
 from mocose_study.sections import GRIDS
 
 RECORD = {
@@ -31,12 +31,8 @@ def test_a_card_has_the_recipe_the_tokens_and_the_scores(study):
     assert "mocose pretrain --profile mini" in text and "1,234,567 in 8 steps, 2 minutes" in text
     assert "masked 3.250" in text
     assert f"| {point.label.removeprefix('mini, ')} | 51.2 | 61.2 |" in text
-
-
-def test_without_runs_the_card_says_so(study):
-    (study / "pretraining.json").write_text(json.dumps(RECORD))
-    write_card(study, PretrainConfig(name="mini", corpus="one.txt"))
-    assert "(no runs yet)" in (study / "README.md").read_text()
+    write_card(folder, PretrainConfig(name="tiny", corpus="one.txt"))
+    assert "(no runs yet)" in (folder / "README.md").read_text()
 
 
 def test_a_card_needs_a_finished_encoder(tmp_path):

@@ -1,6 +1,5 @@
 """Answers and conclusions: sentences with the numbers of made-up runs."""
 
-import pytest
 from made_up import GRID, write_all
 
 from mocose_study.config import configure
@@ -29,10 +28,10 @@ def test_a_conclusion_says_what_the_paper_says_what_we_see_how_sure_and_why(stud
     assert f"(there bert-base-uncased), trained for {steps:,} steps of 64 sentences" in text
 
 
-@pytest.mark.parametrize("write", [conclude.answer, conclude.conclusion])
-def test_without_runs_the_sentence_says_so(study, write):
-    text = write([GRID], "tiny").data
-    assert "**How fast?** No runs of this section at profile tiny yet." in text
+def test_without_runs_the_sentence_says_so(study):
+    for write in (conclude.answer, conclude.conclusion):
+        text = write([GRID], "tiny").data
+        assert "**How fast?** No runs of this section at profile tiny yet." in text
 
 
 def test_quick_judges_no_claims(study):

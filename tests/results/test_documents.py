@@ -3,25 +3,16 @@
 import re
 from pathlib import Path
 
-import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("CHECKLIST.md", "CONTRIBUTING.md", "CHANGELOG.md")
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_every_linked_file_exists(page):
-    links = re.findall(r"\]\(([^)#]+)\)", (ROOT / page).read_text(encoding="utf-8"))
-    assert links or page == "CHANGELOG.md"
-    missing = [link for link in links if "://" not in link and not (ROOT / link).exists()]
-    assert missing == []
-
-
-def test_every_item_of_the_checklist_has_an_answer():
-    rows = re.findall(r"^\| (.+) \| (.*) \| (.*) \|$", (ROOT / "CHECKLIST.md").read_text(), re.M)
-    answers = [answer for _, answer, _ in rows if answer not in ("answer", "---")]
-    assert len(answers) >= 30 and all(answer.endswith((".", "`.")) for answer in answers)
+def test_every_linked_file_exists():
+    pages = [ROOT / name for name in ("CHECKLIST.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    links = re.findall(r"\]\(([^)#]+)\)", text)
+    assert links and not [x for x in links if "://" not in x and not (ROOT / x).exists()]
 
 
 def test_the_citation_names_the_study_and_the_paper():

@@ -34,15 +34,6 @@ def test_the_open_pairs_have_the_same_scores(encode):
         assert theirs == pytest.approx(ours[f"{name} all"], abs=0.1)
 
 
-def test_a_saved_model_is_one_for_mteb_too(encode, tmp_path):
-    from sentence_transformers import SentenceTransformer
-
-    Encoder.load(locate("tiny"), pooling="mean").save(tmp_path / "model")
-    tables = benchmarks.test_tables("open")
-    theirs = scored_by_mteb(SentenceTransformer(str(tmp_path / "model")), tables["snli2017 test"])
-    assert theirs == pytest.approx(evaluate(encode, tables)["snli2017 test all"], abs=0.1)
-
-
 def test_the_seven_tasks_have_the_same_scores(real_data, encode):
     tables = benchmarks.test_tables("real")
     ours = evaluate(encode, tables)

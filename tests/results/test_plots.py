@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from mocose_study.claims.rules import Better, Equivalent
-from mocose_study.results import plots, plots_systems, widgets
-from mocose_study.results.style import SYSTEMS, VERDICTS, color_of, styles
+from mocose_study.results import plots, plots_claims, widgets
+from mocose_study.results.style import SYSTEMS, color_of, styles
 
 SCORES = {"0.5": [60.0, 61.0, 62.0], "0.85": [63.0, 64.0, 65.0], "0.7": [50.0, 50.0, 50.0]}
 RUNS = pd.DataFrame(
@@ -85,11 +85,8 @@ def test_a_system_has_one_colour_and_the_longest_name_decides():
     assert color_of("MoCoSE as described") == color_of("MoCoSE") != color_of("MoCo")
     assert color_of("SimCSE supervised") == SYSTEMS["SimCSE supervised"] != color_of("SimCSE 256")
     assert styles(["a", "MoCoSE"])["MoCoSE"]["color"] == styles(["MoCoSE"])["MoCoSE"]["color"]
-
-
-def test_settings_differ_by_more_than_colour():
     found = [(style["ls"], style["marker"]) for style in styles(list("abcdefgh")).values()]
-    assert len(set(found)) == 8 and len({mark for mark, _ in VERDICTS.values()}) == len(VERDICTS)
+    assert len(set(found)) == 8  # settings differ by more than colour
 
 
 def test_curves_are_the_mean_of_the_seeds_at_each_step():
@@ -98,26 +95,17 @@ def test_curves_are_the_mean_of_the_seeds_at_each_step():
         for seed in (0, 1, 2)
         for step in (2, 4)
     )  # fmt: skip
-    ax = plots_systems.trajectory(history, ["MoCoSE"]).axes[0]
+    ax = plots.curves(history, "alignment", "a", "uniformity", "u").axes[0]
     mean = next(line for line in ax.lines if line.get_label() == "MoCoSE").get_xydata()
     np.testing.assert_allclose(mean, [[-3, 0.2], [-5, 0.4]])
     assert len(plots.curves(history, "uniformity", "u").axes[0].lines) == 3 + 1 + 2
 
 
-def test_effects_show_verdict_paper_and_threshold():
-    words = [*VERDICTS]
-    table = pd.DataFrame({"point": words, "verdict": words, "difference": [9.4, 0, 1, 2]})
-    table = table.assign(low=table["difference"] - 1, high=table["difference"] + 1)
-    figure = plots.effects(table.assign(paper=4.0, threshold=15.0), "points", limit=1)
-    assert marks(figure, "|") == [(15, row) for row in range(4)]
-    for row, (mark, _) in enumerate(VERDICTS.values()):
-        assert (table["difference"][row], row) in marks(figure, mark)
-
-
-def test_effects_without_verdicts_have_one_colour():
+def test_effects_have_their_seeds_below_them():
     table = pd.DataFrame({"point": ["a", "b"], "difference": [1.0, 2.0], "low": 0.0, "high": 3.0})
-    figure = plots.effects(table, "points")
-    assert marks(figure, "o") == [(1.0, 0), (2.0, 1)]
+    seeds = pd.DataFrame({"point": ["b", "b"], "difference": [1.5, 2.5]})
+    figure = plots.effects(table, seeds, "points")
+    assert marks(figure, "o") == [(1.0, 0), (2.0, 1), (1.5, 1.3), (2.5, 1.3)]
 
 
 def test_a_heatmap_puts_our_values_beside_the_papers_rows(monkeypatch):
@@ -132,7 +120,7 @@ def test_a_heatmap_puts_our_values_beside_the_papers_rows(monkeypatch):
 
 def test_gains_of_a_pre_training_are_a_line_a_system_and_a_dot_a_run():
     rows = [(4.0, "SimCSE", -6.0), (4.0, "SimCSE", -7.0), (16.0, "SimCSE", 2.0), (16.0, "CT", 1.0)]
-    figure = plots_systems.pretraining(pd.DataFrame(rows, columns=["tokens", "system", "gain"]))
+    figure = plots.pretraining(pd.DataFrame(rows, columns=["tokens", "system", "gain"]))
     mean, dots, *_ = figure.axes[0].lines
     assert mean.get_xydata().tolist() == [[4.0, -6.5], [16.0, 2.0]] and len(dots.get_xdata()) == 3
     assert [tick.get_text() for tick in figure.axes[0].get_xticklabels()] == ["4", "16"]
@@ -140,11 +128,9 @@ def test_gains_of_a_pre_training_are_a_line_a_system_and_a_dot_a_run():
 
 def test_best_seeds_compare_each_measure_with_the_first_systems():
     labels, top, maximum = ["0.5", "0.85"], {"0.5": 70.0, "0.85": 71.0}, {"0.5": 72.0, "0.85": 74.0}
-    figure = plots_systems.best_seeds(RUNS, labels, top, maximum)
-    assert [x for x, _ in marks(figure, "^")] == [3, 1] and [x for x, _ in marks(figure, "*")] == [
-        3,
-        2,
-    ]
+    figure = plots_claims.best_seeds(RUNS, labels, top, maximum)
+    assert [x for x, _ in marks(figure, "^")] == [3, 1]
+    assert [x for x, _ in marks(figure, "*")] == [3, 2]
 
 
 def test_the_random_fill_of_the_queue_has_no_age():

@@ -1,8 +1,9 @@
-"""The model card of an encoder that was pre-trained here: from its own record and its runs."""
+"""Model cards: of an encoder that was pre-trained here, and of a trained system that is saved."""
 
 import json
-from dataclasses import asdict
 from pathlib import Path
+
+import numpy as np
 
 from mocose_study.config import InputError
 from mocose_study.config.profiles import PretrainConfig
@@ -10,28 +11,29 @@ from mocose_study.data.corpora import CORPORA, corpus_files
 from mocose_study.data.sources import sha256
 from mocose_study.sections import GRIDS
 
-from .tables import METRIC, markdown, table_of
+from .tables import METRIC, filled, markdown, table_of
 
 PROFILE = "tiny"  # where the runs are, on the real tasks
-CARD = """# {name}
+WIKIPEDIA = ("open", "wiki900k", "wiki_documents", "wiki1m")  # corpora under its licence
 
-A {layers}-layer, {hidden_size}-wide BERT. This study trained it from scratch with
-`mocose_study/pretraining/pretrain.py`; no weights from elsewhere went into it. Weights are in fp16.
 
-- command: `mocose pretrain --profile {name} --data DATA`
-- text: {corpus}, English Wikipedia (CC BY-SA 3.0, GFDL), {corpus_size:,} sentences
-- tokens seen: {tokens:,} in {step:,} steps, {minutes:.0f} minutes
-- hardware: {hardware}
-- losses at the end (nats): {losses}; curve and settings are in `pretraining.json`
-
-Before any training on sentences: Spearman × 100 on the test splits of the seven STS tasks.
-
-{scores}
-
-Corpus files:
-
-{sums}
-"""
+def model_card(record: dict, title: str) -> str:
+    """The README.md of a saved encoder, from the record of its run."""
+    config, metrics = record["config"], record["metrics"]
+    rows = {k: v for k, v in metrics.items() if k == METRIC or k.endswith(" test all")}
+    lines = [f"- {task}: {value:.2f}" for task, value in rows.items() if value is not None]
+    if drawn := record.get("resampled"):
+        low, high = np.percentile(drawn, [2.5, 97.5])
+        lines.append(f"- 95 % interval of sts_avg: {low:.2f} to {high:.2f}")
+    return filled(
+        "model_card.md",
+        record=record,
+        config=config,
+        title=title,
+        licence="cc-by-sa-3.0" if config["corpus"] in WIKIPEDIA else "other",
+        scores="\n".join(lines),
+        settings=json.dumps(config, indent=1),
+    )
 
 
 def write_card(folder: Path, config: PretrainConfig) -> None:
@@ -44,12 +46,11 @@ def write_card(folder: Path, config: PretrainConfig) -> None:
     record = json.loads((folder / "pretraining.json").read_text(encoding="utf-8"))
     last = {k: v for k, v in record["curve"][-1].items() if k not in ("step", "tokens")}
     files = corpus_files(config.corpus) if config.corpus in CORPORA else []
-    text = CARD.format(
-        **asdict(config),
-        tokens=record["tokens"],
-        step=record["step"],
+    text = filled(
+        "encoder_card.md",
+        record=record,
+        config=config,
         minutes=record["seconds"] / 60,
-        hardware=record["hardware"],
         scores=scores(config.name),
         losses=", ".join(f"{name} {value:.3f}" for name, value in last.items()),
         sums="\n".join(f"- `{path.name}` sha256 `{sha256(path)}`" for path in files),
