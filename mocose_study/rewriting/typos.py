@@ -6,13 +6,10 @@ list of misspelt words; here patterns give every word some errors.
 """
 
 import re
-from collections.abc import Iterator
 
 import numpy as np
 
 from .word_edits import drawn_words, replaced
-
-ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")  # each key lies between two of the row above
 
 # Spellings of one sound that are taken for each other, and letters that are not heard.
 ALIKE = """ie/ei ance/ence ant/ent able/ible ary/ery er/or ar/er tion/sion cian/tion ious/eous
@@ -23,64 +20,38 @@ PAIRS = [tuple(pair.split("/")) for pair in ALIKE.split()]
 PAIRS += [(b, a) for a, b in PAIRS] + [tuple(pair.split("/")) for pair in UNHEARD.split()]
 SPELLINGS = tuple((re.compile(right), wrong) for right, wrong in PAIRS)
 
-
-def neighbours() -> dict[str, str]:
-    """The keys that touch each letter's on an English keyboard."""
-    place = {key: (2 * i + j, j) for j, row in enumerate(ROWS) for i, key in enumerate(row)}
-    touching = {(2, 0), (-2, 0), (1, 1), (-1, 1), (1, -1), (-1, -1)}  # half keys, rows
-    return {
-        a: "".join(b for b, q in place.items() if (q[0] - p[0], q[1] - p[1]) in touching)
-        for a, p in place.items()
-    }
-
-
-NEIGHBOURS = neighbours()
-
-
-def sound_alikes(word: str) -> Iterator[str]:
-    for right, wrong in SPELLINGS:
-        for found in right.finditer(word, 1):
-            yield word[: found.start()] + wrong + word[found.end() :]
-
-
-def omissions(word: str) -> Iterator[str]:
-    return (word[:i] + word[i + 1 :] for i in range(1, len(word)))
-
-
-def doublings(word: str) -> Iterator[str]:
-    return (word[: i + 1] + word[i:] for i in range(1, len(word)))
-
-
-def transpositions(word: str) -> Iterator[str]:
-    return (word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(1, len(word) - 1))
-
-
-def slips(word: str) -> Iterator[str]:
-    """A neighbouring key in place of the right one."""
-    return (
-        word[:i] + key + word[i + 1 :]
-        for i in range(1, len(word))
-        for key in NEIGHBOURS.get(word[i], "")
-    )
-
+# The keys that touch each letter's on an English keyboard.
+NEIGHBOURS = dict(
+    pair.split(":")
+    for pair in """q:wa w:qeas e:wrsd r:etdf t:ryfg y:tugh u:yihj i:uojk o:ipkl p:ol
+    a:qwsz s:weadzx d:ersfxc f:rtdgcv g:tyfhvb h:yugjbn j:uihknm k:iojlm l:opk
+    z:asx x:sdzc c:dfxv v:fgcb b:ghvn n:hjbm m:jkn""".split()
+)
 
 # Shares of all errors. Omission is the commonest slip of the hand, doubling the commonest insertion
 # (Pollock and Zamora 1983); the numbers themselves are this study's.
-ERRORS = (
-    (sound_alikes, 0.40),
-    (omissions, 0.24),
-    (doublings, 0.14),
-    (transpositions, 0.12),
-    (slips, 0.10),
-)
+SHARES = {"sounds": 0.40, "omission": 0.24, "doubling": 0.14, "transposition": 0.12, "slip": 0.10}
+
+
+def errors(word: str) -> dict[str, list[str]]:
+    """All misspellings of a word, by kind; a slip has a neighbouring key in place of the right."""
+    cuts = [(word[:i], word[i], word[i + 1 :]) for i in range(1, len(word))]
+    sounds = [(m, wrong) for right, wrong in SPELLINGS for m in right.finditer(word, 1)]
+    return {
+        "sounds": [word[: m.start()] + wrong + word[m.end() :] for m, wrong in sounds],
+        "omission": [before + after for before, _, after in cuts],
+        "doubling": [before + 2 * letter + after for before, letter, after in cuts],
+        "transposition": [a + after[0] + b + after[1:] for a, b, after in cuts if after],
+        "slip": [a + key + after for a, b, after in cuts for key in NEIGHBOURS.get(b, "")],
+    }
 
 
 def misspelt(word: str, rng: np.random.Generator) -> str:
     """`word` (two letters or more) with one error."""
-    possible = [(share, [w for w in make(word) if w != word]) for make, share in ERRORS]
-    possible = [(share, wrong) for share, wrong in possible if wrong]
-    shares = np.array([share for share, _ in possible])
-    _, wrong = possible[rng.choice(len(possible), p=shares / shares.sum())]
+    possible = {kind: [w for w in found if w != word] for kind, found in errors(word).items()}
+    kinds = [kind for kind, found in possible.items() if found]
+    shares = np.array([SHARES[kind] for kind in kinds])
+    wrong = possible[kinds[rng.choice(len(kinds), p=shares / shares.sum())]]
     return wrong[rng.integers(len(wrong))]
 
 

@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 from transformers import AutoModel
 
 from mocose_lib import Encoder, InputError, evaluate
 from mocose_lib.batches import batches
 from mocose_lib.encoder import make_identity
 from mocose_lib.evaluation.sts import Encode
+from mocose_lib.shapes import Vectors
 from mocose_lib.train import Text
 from mocose_lib.trainer import Measure, Progress, Trainer
 from mocose_study.config import Config
@@ -64,7 +65,7 @@ class TrainingText(Text):
         self.config, self.ids = config, ids
         self.lengths = column(ids, "length")
 
-    def views(self, rows: np.ndarray, generator: torch.Generator):
+    def views(self, rows: np.ndarray, generator: Generator):
         """Token ids of query and key, rewritten and shortened as the Config says."""
         return shortened(*text_augment.views(self.ids[rows]), self.config, generator)
 
@@ -142,35 +143,27 @@ def documents(config: Config, ids) -> np.ndarray:
     return found
 
 
-def numpy_generator(generator: torch.Generator) -> np.random.Generator:
-    """A generator of numpy that starts where one of torch stands."""
-    return np.random.default_rng(int(torch.randint(2**62, (), generator=generator)))
-
-
 class System(nn.Module):
     """An encoder and whatever is trained beside it; `encode` is what is measured.
 
-    `inputs` reads what the system trains on. `lengths` has a number for each training example,
-    which `batches` keeps equal within a batch.
+    `inputs` reads what the system trains on: token ids where a system does not say otherwise.
+    `lengths` has a number for each training example, which `batches` keeps equal within a batch.
     """
 
-    encoder: Encoder
-    lengths: np.ndarray
     encoder_kind = Encoder
     inputs = staticmethod(training_ids)
     plain = True  # the encoder alone is measured
 
-    def __init__(self, config: Config, encoder: Encoder, inputs):
-        """The examples are token ids where a system does not say otherwise."""
+    def __init__(self, config: Config, encoder: Encoder, ids, lengths: np.ndarray | None = None):
         super().__init__()
-        self.config, self.encoder, self.ids = config, encoder, inputs
-        self.lengths = column(inputs, "length")
+        self.config, self.encoder, self.ids = config, encoder, ids
+        self.lengths = column(ids, "length") if lengths is None else lengths
 
-    def batch_loss(self, rows: np.ndarray, generator: torch.Generator) -> Float[Tensor, ""]:
+    def batch_loss(self, rows: np.ndarray, generator: Generator) -> Float[Tensor, ""]:
         """The loss of a batch: of the training examples with the numbers `rows`."""
-        raise NotImplementedError
+        return self.loss(self.ids[rows]["input_ids"])
 
-    def head(self, vectors: Float[Tensor, "n width"]) -> Float[Tensor, "n dim"]:
+    def head(self, vectors: Vectors) -> Vectors:
         """What is measured, from the encoder's vectors."""
         return vectors
 

@@ -95,8 +95,6 @@ def test_fifteen_percent_are_masked_and_known(documents):
     assert len(set(at)) == len(at) and (original[at] > MASK).all()
     assert np.array_equal(original[at], batch["targets"][known])
     assert known.sum() / (original > MASK).sum() == pytest.approx(0.15, abs=0.001)
-    assert (flat[at] == MASK).mean() == pytest.approx(0.8, abs=0.03)
-    assert (flat[at] == original[at]).mean() == pytest.approx(0.1, abs=0.03)
     elsewhere = np.setdiff1d(np.arange(len(flat)), at)
     assert np.array_equal(flat[elsewhere], original[elsewhere])
 
@@ -130,11 +128,15 @@ def test_the_losses_are_their_formulas_in_loops(documents):
 
 
 def test_the_learning_rate_by_hand():
-    config = replace(SMALL, steps=10, warmup_steps=4)
-    assert [p.learning_rate(s, config) for s in (0, 2, 4, 7, 10)] == [0.0, 0.5, 1.0, 0.5, 0.0]
+    t, factors = p.Pretraining(replace(SMALL, steps=10, warmup_steps=4), "cpu"), []
+    for _ in range(11):
+        factors.append(t.schedule.get_last_lr()[0] / t.config.lr)
+        t.optimizer.step()
+        t.schedule.step()
+    assert [factors[step] for step in (0, 2, 4, 7, 10)] == pytest.approx([0.0, 0.5, 1.0, 0.5, 0.0])
 
 
-@pytest.mark.parametrize("step", [1, 3, 5])
+@pytest.mark.parametrize("step", [1, 5])
 def test_an_interrupted_training_goes_on_at_its_step_to_the_same_weights(
     documents, words, study, monkeypatch, step
 ):
@@ -163,8 +165,9 @@ def test_an_interrupted_training_goes_on_at_its_step_to_the_same_weights(
     assert weights[0] == weights[1]
 
 
-def test_milestones_are_encoders_at_their_numbers_of_tokens(documents, words, study):
-    p.pretrain(SMALL, documents, words, study / "one", milestones=(0.0003, 0.0015, 10**3))
+def test_milestones_are_encoders_at_their_numbers_of_tokens(documents, words, study, monkeypatch):
+    monkeypatch.setattr(p, "MILESTONES", (0.0003, 0.0015, 10**3))
+    p.pretrain(SMALL, documents, words, study / "one")
     assert sorted(path.name for path in study.glob("one-*")) == ["one-0.0003M", "one-0.0015M"]
     first, second, last = (
         AutoModel.from_pretrained(path).state_dict()["embeddings.word_embeddings.weight"]

@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+from making import built
 from texts import open_sentences
 
 from mocose_lib import InputError
@@ -27,8 +28,7 @@ def config(small):
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
 def test_their_loss_on_a_batch_is_ours(config, pooling):
     config = vary(config, pooling=pooling)
-    encoder = load_encoder(config, "cpu")
-    system = SimCSE(config, encoder, SimCSE.inputs(config, encoder))
+    system = built(SimCSE, config)
     ids = system.encoder.tokenize(SENTENCES, config.max_length)
     ours = system.loss(ids, ids, torch.Generator())
     model = simcse_st.make_model(config, system.encoder)
@@ -69,12 +69,3 @@ def test_a_missing_package_is_one_sentence(small, monkeypatch):
     monkeypatch.setitem(sys.modules, "accelerate", None)
     with pytest.raises(InputError, match="needs the package 'accelerate', which is not installed"):
         METHODS["simcse_reference"](small(method="simcse_reference", **THEIRS))
-
-
-@pytest.mark.parametrize("change", [
-    {"mlp": "training"}, {"selection": "dev"}, {"precision": "bf16"},
-    {"pooling": "first_last"},
-])  # fmt: skip
-def test_what_they_cannot_do_is_refused(small, change):
-    with pytest.raises(InputError, match="simcse_reference has"):
-        small(method="simcse_reference", **{**THEIRS, **change})
