@@ -82,7 +82,8 @@ class DeCLUTR(System):
                 # anywhere from just before the anchor to just behind it
                 size = self.size(2, 4, rng)
                 last = min(start + length, len(text) - size)
-                positives.append(span(rng.integers(max(0, start - size), last + 1), size))
+                begin = rng.integers(max(0, start - size), last + 1)
+                positives.append(span(int(begin), size))
         return anchors, positives
 
     def batch_loss(self, rows: np.ndarray, generator: Generator) -> Float[Tensor, ""]:
