@@ -27,7 +27,9 @@ from mocose_study.data.files import cache_folder
 from . import contextual, generation, language_models, typos
 
 SHARD = 1_000  # sentences; a killed augmentation loses so many at most
-KINDS = MappingProxyType(tomllib.loads((files(__package__) / "kinds.toml").read_text()))
+KINDS = MappingProxyType(
+    tomllib.loads((files(__package__) / "kinds.toml").read_text(encoding="utf-8"))
+)
 BY_MASKS = ("synonym", "insertion")
 
 

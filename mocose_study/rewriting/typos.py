@@ -2,35 +2,25 @@
 
 A word gets one error, as 90-95 % of misspelt words have (Pollock and Zamora 1983). The first letter
 stays, where few errors are (Yannakoudakis and Fawthrop 1983). Deviation: the authors' nlpaug has a
-list of misspelt words; here patterns give every word some errors.
+list of misspelt words; here the patterns of `typos.toml` give every word some errors.
 """
 
 import re
+import tomllib
+from importlib.resources import files
 
 import numpy as np
 
 from .word_edits import drawn_words, replaced
 
-# Spellings of one sound that are taken for each other, and letters that are not heard.
-ALIKE = """ie/ei ance/ence ant/ent able/ible ary/ery er/or ar/er tion/sion cian/tion ious/eous
-ise/ice se/ce ea/ee ai/ay ou/ow oa/o au/aw y/i a/e e/i o/u f/ph k/ck s/c j/dg"""
-UNHEARD = """gh/ '/ ’/ mb/m rh/r sc/s ui/i ue/e dge/ge cq/q nm/m bb/b cc/c dd/d ff/f gg/g ll/l mm/m
-nn/n pp/p rr/r ss/s tt/t zz/z"""
-PAIRS = [tuple(pair.split("/")) for pair in ALIKE.split()]
-PAIRS += [(b, a) for a, b in PAIRS] + [tuple(pair.split("/")) for pair in UNHEARD.split()]
-SPELLINGS = tuple((re.compile(right), wrong) for right, wrong in PAIRS)
-
-# The keys that touch each letter's on an English keyboard.
-NEIGHBOURS = dict(
-    pair.split(":")
-    for pair in """q:wa w:qeas e:wrsd r:etdf t:ryfg y:tugh u:yihj i:uojk o:ipkl p:ol
-    a:qwsz s:weadzx d:ersfxc f:rtdgcv g:tyfhvb h:yugjbn j:uihknm k:iojlm l:opk
-    z:asx x:sdzc c:dfxv v:fgcb b:ghvn n:hjbm m:jkn""".split()
+TABLES = tomllib.loads((files(__package__) / "typos.toml").read_text(encoding="utf-8"))
+SHARES, NEIGHBOURS = TABLES["shares"], TABLES["neighbours"]
+ALIKE, UNHEARD = (
+    [tuple(pair.split("/")) for pair in TABLES["sounds"][name].split()]
+    for name in ("alike", "unheard")
 )
-
-# Shares of all errors. Omission is the commonest slip of the hand, doubling the commonest insertion
-# (Pollock and Zamora 1983); the numbers themselves are this study's.
-SHARES = {"sounds": 0.40, "omission": 0.24, "doubling": 0.14, "transposition": 0.12, "slip": 0.10}
+PAIRS = ALIKE + [(b, a) for a, b in ALIKE] + UNHEARD
+SPELLINGS = tuple((re.compile(right), wrong) for right, wrong in PAIRS)
 
 
 def errors(word: str) -> dict[str, list[str]]:

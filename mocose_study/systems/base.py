@@ -41,7 +41,11 @@ def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> 
     options = (config.pooling, config.encoder_layers, config.dropout, config.eval_max_length)
     encoder = kind.load(encoders.source(config.encoder), *options).to(device)
     if config.encoder_init == "random":
-        randomize(encoder, config.seed)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(config.seed)
+            model = AutoModel.from_config(encoder.model.config)
+        model.pooler = None  # the encoder has its own, which stays
+        encoder.model = model.to(device).eval()
     if config.head_init == "identity" and config.pooling != "cls_pooler":
         make_identity(encoder.pooler)
     if config.fast:
@@ -49,24 +53,14 @@ def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> 
     return encoder
 
 
-def randomize(encoder: Encoder, seed: int) -> None:
-    """Puts random weights in place of the pre-trained ones, the pooler's excepted."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        model = AutoModel.from_config(encoder.model.config)
-    model.pooler = None
-    encoder.model = model.to(encoder.device).eval()
-
-
 class TrainingText(Text):
-    """Token ids of the training sentences as `mocose_lib.train.Text`: views with their changes."""
+    """Token ids of the training sentences; the views are rewritten and shortened."""
 
     def __init__(self, config: Config, ids):
         self.config, self.ids = config, ids
         self.lengths = column(ids, "length")
 
     def views(self, rows: np.ndarray, generator: Generator):
-        """Token ids of query and key, rewritten and shortened as the Config says."""
         return shortened(*text_augment.views(self.ids[rows]), self.config, generator)
 
 
@@ -77,8 +71,7 @@ def evaluation(config: Config, encode: Encode, probe: Probe) -> Measure:
     of earlier weights hides.
     """
     test = benchmarks.test_tables(config.benchmark)
-    without_test = config.selection == "blind"
-    dev = benchmarks.blind_tables if without_test else benchmarks.dev_tables
+    dev = benchmarks.blind_tables if config.selection == "blind" else benchmarks.dev_tables
     choosing = test if config.selection == "test" else dev(config.benchmark, config.dev)
 
     def measure(step: int) -> dict[str, float]:

@@ -43,14 +43,11 @@ def library(part: str = "") -> ModuleType:
 def make_model(config: Config, encoder: Encoder):
     """Their model of the run's encoder, with its weights: a transformer and a pooling."""
     theirs, modules = library(), library(".sentence_transformer.modules")
-    settings = {
-        "hidden_dropout_prob": config.dropout,
-        "attention_probs_dropout_prob": config.dropout,
-        "num_hidden_layers": encoder.model.config.num_hidden_layers,
-    }
+    rates = ("hidden_dropout_prob", "attention_probs_dropout_prob")
+    layers = {"num_hidden_layers": encoder.model.config.num_hidden_layers}
     transformer = modules.Transformer(
         str(locate(config.encoder) or config.encoder),
-        config_kwargs=settings,
+        config_kwargs=layers | dict.fromkeys(rates, config.dropout),
         max_seq_length=config.max_length,
         model_kwargs={"dtype": torch.float32},
     )
@@ -68,10 +65,7 @@ def make_loss(config: Config, model) -> torch.nn.Module:
 
 
 def inputs(config: Config, encoder: Encoder, bar: bool = False) -> datasets.Dataset:
-    """The sentences of all batches, one behind the other, each beside itself.
-
-    Raises InputError as `library`.
-    """
+    """The sentences of all batches, each beside itself. Raises InputError as `library`."""
     library()
     lengths = column(training_ids(config, encoder), "length")
     rows = np.concatenate([*islice(batches(lengths, config), config.steps)])

@@ -79,10 +79,7 @@ class SupervisedSimCSE(SimCSE):
 
     @staticmethod
     def inputs(config: Config, encoder: Encoder, bar: bool = False) -> list[datasets.Dataset]:
-        """Token ids of the three columns.
-
-        Raises InputError as `read_triplets` and `triplets_file`.
-        """
+        """Token ids of the three columns. Raises InputError as `read_triplets`."""
         check_positions(config, encoder)
         frame = read_triplets(triplets_file(config.triplets))
         texts = (datasets.Dataset.from_dict({"sentence": frame[c].tolist()}) for c in COLUMNS)

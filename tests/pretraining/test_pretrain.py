@@ -56,17 +56,15 @@ def documents(text, words):
     return tokenized(load_corpus(str(text), 300), words, None)
 
 
-def test_a_batch_is_a_function_of_seed_and_number(documents):
-    one, same, other = (
-        Batches(c, documents).batch(4) for c in (SMALL, SMALL, replace(SMALL, seed=1))
-    )
-    assert all(np.array_equal(one[k], same[k]) for k in one)
-    assert not np.array_equal(one["input_ids"], other["input_ids"])
-
-
 @pytest.mark.parametrize("number, length", [(0, 32), (1, 16)])
-def test_batches_alternate_between_pairs_and_single_sentences(documents, number, length):
-    batch = Batches(SMALL, documents).batch(number)
+def test_batches_alternate_and_are_functions_of_seed_and_number(documents, number, length):
+    """Pairs of sentences and single ones."""
+    batch, same, other = (
+        Batches(config, documents).batch(number)
+        for config in (SMALL, SMALL, replace(SMALL, seed=1))
+    )
+    assert all(np.array_equal(batch[k], same[k]) for k in batch)
+    assert not np.array_equal(batch["input_ids"], other["input_ids"])
     assert batch["input_ids"].shape == (512 // length, length)
     original = batch["original"]
     assert (original[:, 0] == CLS).all()

@@ -121,14 +121,3 @@ def test_the_head_for_masked_words_is_the_checkpoints_or_a_fresh_one(small, mask
         assert torch.equal(head.transform.dense.weight, trained) == own
         assert head.decoder.weight is s.encoder.model.get_input_embeddings().weight
     assert "starts afresh" in caplog.text
-
-
-def test_the_best_checkpoint_is_kept_and_training_lowers_the_loss(small):
-    fitted = METHODS["simcse"](small(method="simcse", lr=0.05, steps=8), bar=False)
-    scores = {row["step"]: row["score"] for row in fitted.progress.history}
-    assert list(scores) == [2, 4, 6, 8]
-    assert fitted.progress.best_step == max(scores, key=scores.get)
-    config = small(method="simcse", steps=40, batch_size=8, selection="last")
-    last = METHODS["simcse"](config, bar=False).progress
-    losses = [row["loss"] for row in last.history]
-    assert last.best_step == 0 and sum(losses[-5:]) < sum(losses[:5])

@@ -6,7 +6,6 @@ import pytest
 import torch
 from making import built
 from texts import open_sentences
-from torch import nn
 from torch.nn import functional as F
 
 from mocose_lib import InputError
@@ -95,25 +94,6 @@ def test_tension_in_loops():
         share = 1 / (1 + math.exp(-float(x @ y)))
         total -= math.log(share if is_same else 1 - share)
     assert tension(a, b, same).item() == pytest.approx(total, rel=1e-4)
-
-
-class Given(nn.Module):
-    """Stands for a SentenceTransformer whose embeddings are known."""
-
-    def forward(self, features):
-        return {"sentence_embedding": features["vectors"]}
-
-
-def test_tension_equals_sentence_transformers():
-    module = "sentence_transformers.sentence_transformer.losses"
-    losses = pytest.importorskip(module, reason="sentence-transformers is for this comparison only")
-    a, b = vectors(2, rows=8, dim=16)
-    ids = torch.arange(8)[:, None]
-    anchor = ids // 4 * 4  # groups of a sentence and three others
-    sides = ({"vectors": a, "input_ids": anchor}, {"vectors": b, "input_ids": ids})
-    theirs = losses.ContrastiveTensionLoss(Given())
-    found = theirs([side | {"attention_mask": torch.ones_like(ids)} for side in sides])
-    torch.testing.assert_close(tension(a, b, (anchor == ids).flatten().float()), found)
 
 
 def test_every_sentence_stands_beside_itself_and_its_negatives(small):

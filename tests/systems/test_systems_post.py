@@ -22,16 +22,11 @@ def correlated(n=400, width=8):
     return rng.normal(size=(n, width)) @ rng.normal(size=(width, width)) + 3
 
 
-def test_the_whitened_covariance_is_the_identity():
+def test_whitening_is_algorithm_1_and_keeps_the_largest_variance():
+    """(x - mean) W, after which covariance is 1; the sign of a direction is free."""
     vectors = correlated()
-    np.testing.assert_allclose(
-        np.cov(whitening(vectors).transform(vectors).T), np.eye(8), atol=1e-4
-    )
-
-
-def test_kept_dimensions_are_those_of_the_largest_variance():
-    """Against Algorithm 1 of the paper: (x - mean) W; the sign of a direction is free."""
-    vectors = correlated()
+    whole = whitening(vectors).transform(vectors)
+    np.testing.assert_allclose(np.cov(whole.T), np.eye(8), atol=1e-4)
     values, directions = np.linalg.eigh(np.cov(vectors.T))  # ascending
     expected = (vectors - vectors.mean(0)) @ directions[:, ::-1][:, :3] / np.sqrt(values[::-1][:3])
     found = whitening(vectors, 3).transform(vectors)
@@ -124,12 +119,10 @@ def test_without_data_folder_or_with_a_wrong_name(small, monkeypatch, tmp_path):
         METHODS["word_vectors"](config)
 
 
-@pytest.mark.parametrize("sif", [0.0, 1e-3])
-def test_word_vectors_as_a_system(small, vectors, sif):
-    fitted = METHODS["word_vectors"](small(method="word_vectors", vectors=str(vectors), sif=sif))
-    found = fitted.encode(SENTENCES)
+def test_word_vectors_as_a_system(small, vectors):
+    config = small(method="word_vectors", vectors=str(vectors), sif=1e-3)
+    found = METHODS["word_vectors"](config).encode(SENTENCES)
     assert found.shape == (30, 4) and found.dtype == np.float32 and np.isfinite(found).all()
-    np.testing.assert_allclose(found[:3], fitted.encode(SENTENCES[:3]), atol=1e-6)
 
 
 @pytest.mark.parametrize("idf", [False, True])
