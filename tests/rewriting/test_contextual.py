@@ -21,7 +21,7 @@ def shipped():
 
 
 def full_logits(filler, text):
-    """Of a whole text, without batch, padding and hook: (masks, vocabulary)."""
+    """Of a whole text, without batch and padding: (masks, vocabulary)."""
     ids = filler.tokenizer(text, return_tensors="pt")
     with torch.no_grad():
         logits = filler.model(**ids).logits[0]
@@ -36,16 +36,8 @@ def probable(filler, logits, n):
     return {allowed[i]: float(logits[i]) for i in order}
 
 
-def test_logits_at_masks_are_those_of_whole_texts(shipped):
-    texts = ["the [MASK] slept .", "two [MASK] swam across the old [MASK] ."]
-    found = shipped.logits(shipped.tokenizer(texts)["input_ids"])
-    expected = torch.cat([full_logits(shipped, text) for text in texts])
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
-
-
-@pytest.mark.parametrize("rate", [0.1, 0.4])
-def test_the_shipped_encoder_replaces_whole_words_by_probable_ones(shipped, rate):
-    texts = SENTENCES[:10]
+def test_the_shipped_encoder_replaces_whole_words_by_probable_ones(shipped):
+    texts, rate = SENTENCES[:10], 0.4
     for text, other in zip(texts, shipped.rewrite(texts, rate, rng(), insert=False), strict=True):
         a, b = words(text), words(other)
         places = [i for i, (x, y) in enumerate(zip(a, b, strict=True)) if x != y]
