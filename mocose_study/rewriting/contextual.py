@@ -81,10 +81,7 @@ class ContextualWords:
     def rewrite(
         self, texts: list[str], rate: float, rng: np.random.Generator, insert: bool
     ) -> list[str]:
-        """Texts in which a share `rate` of the words, at least one, is replaced.
-
-        With `insert` the new words stand before the drawn ones instead.
-        """
+        """A share `rate` of each text's words, at least one, is replaced, or gets one before it."""
         mask = self.tokenizer.mask_token
         drawn = {i: drawn_words(t, rate, rng) for i, t in enumerate(texts) if mask not in t}
         drawn = {i: words for i, words in drawn.items() if words}

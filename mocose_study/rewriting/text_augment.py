@@ -34,10 +34,7 @@ BY_MASKS = ("synonym", "insertion")
 
 
 def models_of(config: Config) -> tuple[str, ...]:
-    """The models that `config` augments with: those it names, or the kind's default.
-
-    The run's own encoder fills masks where it is a local one; otherwise the paper's model does.
-    """
+    """Those that `config` names; else, to fill masks, a local encoder of the run; else the paper's."""
     kind = config.text_augmentation
     if kind in BY_MASKS and not config.augmentation_models and locate(config.encoder):
         return (config.encoder,)

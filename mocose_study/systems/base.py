@@ -113,10 +113,7 @@ def data_file(name: str) -> Path:
 
 
 def statistics_texts(config: Config, encoder=None, bar: bool = False) -> list[str]:
-    """The sentences from which whitening, flow, SIF and inverse document frequencies learn.
-
-    `statistics` "task" takes the sentences of all test sets, "corpus" the training sentences.
-    """
+    """What whitening, flow, SIF and idf learn from: sentences of all test sets, or the corpus."""
     if config.statistics == "task":
         return benchmarks.sentences(benchmarks.test_tables(config.benchmark))
     return list(load_corpus(config.corpus, config.corpus_size)["sentence"])
@@ -178,10 +175,7 @@ def fit(kind: type[System], config: Config, checkpoint=None, device="cpu", bar=T
 def train_system(
     config: Config, system: System, checkpoint: Path | None = None, bar: bool = True
 ) -> Progress:
-    """Trains `system` in place and leaves the chosen weights in it, as `mocose_lib.train` does.
-
-    An interrupted training goes on from `checkpoint`, to the same numbers.
-    """
+    """Trains `system` in place and leaves the chosen weights in it, as `mocose_lib.train` does."""
     torch.manual_seed(config.seed)
     parts = [part for part in system.modules() if isinstance(part, Encoder)]
     pretrained = [parameter for part in parts for parameter in part.model.parameters()]

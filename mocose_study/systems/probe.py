@@ -19,8 +19,8 @@ from mocose_study.data import benchmarks
 COLLAPSED_COSINE = 0.99  # mean over pairs of different sentences
 COLLAPSED_RANK = 2.0  # a single direction has effective rank 1
 CLOSE = 4.0  # pairs scored above count as positive (Wang & Isola's x, x+ in the papers)
-PROBE_PAIRS = 48  # with the sentences: 6 to 7 % of training time at every 10th step of `tiny`
-PROBE_SENTENCES = 96
+PROBE_PAIRS = 48  # scored above CLOSE
+PROBE_SENTENCES = 96  # with the pairs: 6 to 7 % of training time at every 10th step of `tiny`
 PROBE_BATCH = 32  # sentences of similar length, padded together
 
 
@@ -88,11 +88,9 @@ def collapsed_since(history: list[dict]) -> str | None:
 class Probe:
     """Alignment, uniformity, mean cosine and effective rank, cheap enough for every tenth step.
 
-    They come from a sample of the dev split that is always the same and is tokenised once
-    (PROBE_PAIRS of the pairs scored above 4, PROBE_SENTENCES of all sentences). A trajectory shows
-    how a run moves (SimCSE Figure 2); a single value differs from that of `measure`. `head`, where
-    given, maps the encoder's vectors to what is measured. Dropout is off while probing, and no
-    random number of torch is drawn.
+    They come from a sample of the dev split that is always the same and is tokenised once. A
+    trajectory shows how a run moves (SimCSE Figure 2); a single value differs from that of
+    `measure`. `head` maps the encoder's vectors to what is measured. No random number is drawn.
     """
 
     def __init__(self, encoder: Encoder, benchmark: str, head=None):
