@@ -2,27 +2,18 @@
 
 import datasets
 import numpy as np
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from transformers import BertTokenizerFast
 
 from mocose_study.config.profiles import PretrainConfig
 from mocose_study.rewriting.tokens import mask_tokens
 
-SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-PAD, UNK, CLS, SEP, MASK = range(5)
+PAD, UNK, CLS, SEP, MASK = range(5)  # the words of a tokenizer before it has learnt any
 
 
 def train_tokenizer(sentences, vocab_size: int) -> BertTokenizerFast:
     """A lower-casing WordPiece tokenizer learnt from `sentences` (an iterable of str)."""
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece()
-    trainer = trainers.WordPieceTrainer(
-        vocab_size=vocab_size, special_tokens=SPECIAL, show_progress=False
-    )
-    tokenizer.train_from_iterator(sentences, trainer)
-    return BertTokenizerFast(tokenizer_object=tokenizer, do_lower_case=True)
+    empty = BertTokenizerFast(do_lower_case=True)
+    return empty.train_new_from_iterator(sentences, vocab_size, show_progress=False)
 
 
 class Batches:
