@@ -4,8 +4,8 @@ import math
 
 import pytest
 import torch
-from making import articles, built, generator
-from texts import open_sentences
+from making import built, generator
+from texts import articles, open_sentences
 from torch.nn import functional as F
 from transformers import AutoModelForMaskedLM
 

@@ -5,8 +5,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 import torch
-from making import articles
-from texts import open_sentences
+from texts import articles, open_sentences
 
 from mocose_lib import Encoder, InputError, evaluate, trainer
 from mocose_study.config import configure, vary

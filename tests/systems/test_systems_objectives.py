@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from making import articles, built
-from texts import open_sentences
+from making import built
+from texts import articles, open_sentences
 from torch.nn import functional as F
 
 from mocose_lib import InputError
