@@ -28,6 +28,14 @@ def open_pairs(task: str, number: int) -> pd.DataFrame:
     return pd.read_csv(path, sep="\t", quoting=3, keep_default_na=False, nrows=number)
 
 
+def articles(path, documents, sentences):
+    """A text file of so many documents of so many open sentences."""
+    texts = open_sentences(documents * sentences, start=300)
+    parts = (texts[i : i + sentences] for i in range(0, len(texts), sentences))
+    path.write_text("\n\n".join(map("\n".join, parts)) + "\n")
+    return path
+
+
 SENTENCES = open_sentences(40, start=1000)
 
 

@@ -9,7 +9,6 @@ from transformers import TrainerCallback
 
 from mocose_lib.train import train
 from mocose_study.config import Config, vary
-from mocose_study.data.corpora import column
 from mocose_study.systems import simcse_st
 from mocose_study.systems.base import TrainingText, load_encoder, train_system, training_ids
 from mocose_study.systems.simcse import SimCSE
@@ -54,7 +53,7 @@ def their_simcse(config: Config, clock: Clock) -> None:
     config = vary(config, steps=MOST_STEPS, **asked)
     encoder = load_encoder(config, "cpu")
     model = simcse_st.make_model(config, encoder)
-    data = simcse_st.pairs(config, column(training_ids(config, encoder), "length"))
+    data = simcse_st.inputs(config, encoder)
     with tempfile.TemporaryDirectory() as folder, half:
         trainer = simcse_st.make_trainer(config, model, data, folder, bar=False)
         trainer.add_callback(_Ticks(clock))

@@ -2,27 +2,18 @@
 
 import datasets
 import numpy as np
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from transformers import BertTokenizerFast
 
 from mocose_study.config.profiles import PretrainConfig
 from mocose_study.rewriting.tokens import mask_tokens
 
-SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-PAD, UNK, CLS, SEP, MASK = range(5)
+PAD, UNK, CLS, SEP, MASK = range(5)  # the words of a tokenizer before it has learnt any
 
 
 def train_tokenizer(sentences, vocab_size: int) -> BertTokenizerFast:
     """A lower-casing WordPiece tokenizer learnt from `sentences` (an iterable of str)."""
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece()
-    trainer = trainers.WordPieceTrainer(
-        vocab_size=vocab_size, special_tokens=SPECIAL, show_progress=False
-    )
-    tokenizer.train_from_iterator(sentences, trainer)
-    return BertTokenizerFast(tokenizer_object=tokenizer, do_lower_case=True)
+    empty = BertTokenizerFast(do_lower_case=True)
+    return empty.train_new_from_iterator(sentences, vocab_size, show_progress=False)
 
 
 class Batches:
@@ -45,7 +36,10 @@ class Batches:
         return self.tokens[self.offsets[i] : min(self.offsets[i + 1], self.offsets[i] + length)]
 
     def batch(self, step: int) -> dict[str, np.ndarray]:
-        """input_ids and token_type_ids (n, length) int64, is_next (n,) int64, -1 where single."""
+        """input_ids, original and token_type_ids (n, length); is_next (n,), -1 where single.
+
+        All are int64; `masked` adds what the model has to predict.
+        """
         rng = np.random.default_rng([self.config.seed, step])
         pairs = step % 2 == 0
         length = self.config.sentence_length * (2 if pairs else 1)
@@ -54,31 +48,27 @@ class Batches:
         types = np.zeros((n, length), np.int64)
         is_next = np.full(n, -1)
         for row, i in enumerate(rng.integers(0, len(self.document) - 1, n)):
-            first = self.sentence(i, self.config.sentence_length - 2)
-            text = [CLS, *first, SEP]
+            text = [CLS, *self.sentence(i, self.config.sentence_length - 2), SEP]
             if pairs:
                 j = i + 1
                 is_next[row] = self.document[i] == self.document[j] and rng.random() < 0.5
                 if not is_next[row]:
                     j = rng.integers(0, len(self.document))
-                second = self.sentence(j, length - len(text) - 1)
-                types[row, len(text) : len(text) + len(second) + 1] = 1
-                text += [*second, SEP]
+                second = [*self.sentence(j, length - len(text) - 1), SEP]
+                types[row, len(text) : len(text) + len(second)] = 1
+                text += second
             ids[row, : len(text)] = text
-        about = {"input_ids": ids, "token_type_ids": types, "is_next": is_next}
-        return about | self.mask(ids, rng)
+        return {"token_type_ids": types, "is_next": is_next} | self.masked(ids, rng)
 
-    def mask(self, ids: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        """Masks 15 % of the ordinary tokens in place; returns where (flat) and what they were.
+    def masked(self, ids: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        """The ids with 15 % of the ordinary tokens masked, the flat places of these, and the ids.
 
         `positions` has the same length in every batch of a shape, padded with -100 targets: on a
         CPU, a new shape costs more than a few wasted rows.
         """
-        original = ids.flatten()
         words = (MASK + 1, self.config.vocab_size)
-        ordinary = np.flatnonzero(original > MASK)
-        chosen = mask_tokens(ids.reshape(-1), ordinary, self.config.masked, MASK, words, rng)
-        size = int(self.config.masked * ids.size)
-        positions, targets = np.zeros(size, np.int64), np.full(size, -100)
-        positions[: len(chosen)], targets[: len(chosen)] = chosen, original[chosen]
-        return {"positions": positions, "targets": targets, "original": original.reshape(ids.shape)}
+        shown, places = mask_tokens(ids, range(MASK + 1), self.config.masked, MASK, words, rng)
+        rest = (0, int(self.config.masked * ids.size) - len(places))
+        positions = np.pad(places, rest)
+        targets = np.pad(ids.flatten()[places], rest, constant_values=-100)
+        return {"input_ids": shown, "original": ids, "positions": positions, "targets": targets}

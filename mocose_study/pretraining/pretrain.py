@@ -11,7 +11,6 @@ import json
 import logging
 import math
 import time
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -20,7 +19,12 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 from tqdm.auto import tqdm
-from transformers import BertConfig, BertForPreTraining, BertTokenizerFast
+from transformers import (
+    BertConfig,
+    BertForPreTraining,
+    BertTokenizerFast,
+    get_linear_schedule_with_warmup,
+)
 
 from mocose_lib.files import load_state, save_state
 from mocose_study.config import InputError
@@ -77,13 +81,6 @@ def new_model(config: PretrainConfig) -> BertForPreTraining:
     return model
 
 
-def learning_rate(step: int, config: PretrainConfig) -> float:
-    """Factor on the peak rate: linear warm-up, then linear decay to zero."""
-    warm = step / max(1, config.warmup_steps)
-    left = (config.steps - step) / max(1, config.steps - config.warmup_steps)
-    return max(0.0, min(1.0, warm, left))
-
-
 class Pretraining:
     """Model, optimiser, schedule and record of a pre-training: what its checkpoint holds."""
 
@@ -93,9 +90,8 @@ class Pretraining:
         self.optimizer = torch.optim.AdamW(
             self.model.parameters(), config.lr, (0.9, 0.98), 1e-8, config.weight_decay, fused=True
         )
-        self.schedule = torch.optim.lr_scheduler.LambdaLR(
-            self.optimizer, lambda step: learning_rate(step, config)
-        )
+        shape = (config.warmup_steps, config.steps)
+        self.schedule = get_linear_schedule_with_warmup(self.optimizer, *shape)
         self.record = {"step": 0, "tokens": 0, "seconds": 0.0, "curve": []}
         self.window: dict[str, list[float]] = {}  # losses since the last point of the curve
 
@@ -148,9 +144,16 @@ class Pretraining:
         if not all(map(math.isfinite, means.values())):
             raise FloatingPointError(f"the pre-training loss is {means} at step {step}")
         self.record["curve"].append({"step": step, "tokens": tokens, **means})
-        left = seconds * (self.config.steps - step) / step / 60
-        rate = tokens / max(seconds, 1e-9)
+        rate, left = tokens / max(seconds, 1e-9), seconds * (self.config.steps / step - 1) / 60
         log.info("step %d: %s, %.0f tokens/s, %.0f minutes left", step, means, rate, left)
+
+    def write_record(self, folder: Path) -> None:
+        """pretraining.json: what was done, on what, and how fast."""
+        hardware = f"{processor(self.device)}, {torch.get_num_threads()} thread(s)"
+        rate = round(self.record["tokens"] / max(self.record["seconds"], 0.1))
+        about = {"config": asdict(self.config), "hardware": hardware, "tokens_per_second": rate}
+        text = json.dumps(about | self.record, indent=1) + "\n"
+        write_atomically(folder / "pretraining.json", lambda part: part.write_text(text))
 
 
 def pretrain(
@@ -159,45 +162,35 @@ def pretrain(
     tokenizer: BertTokenizerFast,
     folder: Path,
     device: str = "cpu",
-    milestones: Sequence[float] = MILESTONES,
-) -> Path:
+) -> None:
     """Trains from scratch (or on from `folder`/state.pt) and saves the encoder in `folder`.
 
     `documents` has one sentence a row: `input_ids` (without special tokens) and `document`.
     Leaves an fp16 safetensors checkpoint that plain `transformers` loads, with the tokenizer,
     and `pretraining.json`: the configuration, the loss curve, tokens seen, seconds of all parts,
-    tokens a second, hardware. `milestones` are millions of tokens; after the first four million a
-    copy of the encoder goes to `folder`-4M.
+    tokens a second, hardware. After the first four million tokens, and at the other `MILESTONES`,
+    a copy of the encoder goes to `folder`-4M.
     """
     keep_freed_memory()
     t, checkpoint = Pretraining(config, device), folder / "state.pt"
     t.resume(checkpoint)
-    batches, first = Batches(config, documents), t.record["step"]
+    batches, first, total = Batches(config, documents), t.record["step"], config.steps
     started, saved = time.monotonic() - t.record["seconds"], time.monotonic()
-    name, total = f"pretrain {config.name}", config.steps
+    name = f"pretrain {config.name}"
     for i in tqdm(range(first, total), name, total, initial=first, mininterval=10):
         before = t.record["tokens"]
         t.step(batches.batch(i))
         t.record["seconds"] = round(time.monotonic() - started, 1)
-        for millions in (m for m in milestones if before < m * 1e6 <= t.record["tokens"]):
+        for millions in (m for m in MILESTONES if before < m * 1e6 <= t.record["tokens"]):
             save_encoder(t.model, tokenizer, folder.with_name(f"{folder.name}-{millions}M"))
-        if t.record["step"] % NOTE_EVERY == 0 or t.record["step"] == total:
+        last = t.record["step"] == total
+        if t.record["step"] % NOTE_EVERY == 0 or last:
             t.note()
-        if time.monotonic() - saved > SAVE_SECONDS or t.record["step"] == total:
+        if time.monotonic() - saved > SAVE_SECONDS or last:
             t.save(checkpoint)
             saved = time.monotonic()
     save_encoder(t.model, tokenizer, folder)
-    write_record(t, folder)
-    return folder
-
-
-def write_record(t: Pretraining, folder: Path) -> None:
-    """pretraining.json: what was done, on what, and how fast."""
-    hardware = f"{processor(t.device)}, {torch.get_num_threads()} thread(s)"
-    rate = round(t.record["tokens"] / max(t.record["seconds"], 0.1))
-    about = {"config": asdict(t.config), "hardware": hardware, "tokens_per_second": rate}
-    text = json.dumps(about | t.record, indent=1) + "\n"
-    write_atomically(folder / "pretraining.json", lambda part: part.write_text(text))
+    t.write_record(folder)
 
 
 def save_encoder(model: BertForPreTraining, tokenizer: BertTokenizerFast, folder: Path) -> None:

@@ -35,8 +35,7 @@ def whole_words(tokenizer) -> dict[int, str]:
 class ContextualWords:
     """Replaces or inserts words that a masked language model finds probable.
 
-    `words` holds the tokens that are whole words of two letters or more. Raises InputError when
-    the model's vocabulary has none.
+    Raises InputError when the model's vocabulary has no `whole_words`.
     """
 
     def __init__(self, language_model: LanguageModel):
@@ -75,20 +74,17 @@ class ContextualWords:
             for row in rows:
                 masks = ids[row].count(self.tokenizer.mask_token_id)
                 for unwanted in avoid[row][:masks]:
-                    first, second = (self.words[i] for i in next(drawn))
+                    first, second = (self.words[token] for token in next(drawn))
                     found[row].append(second if first.lower() == unwanted.lower() else first)
         return found
 
     def rewrite(
         self, texts: list[str], rate: float, rng: np.random.Generator, insert: bool
     ) -> list[str]:
-        """Texts in which a share `rate` of the words, at least one, is replaced.
-
-        With `insert` the new words stand before the drawn ones instead.
-        """
+        """A share `rate` of each text's words, at least one, is replaced, or gets one before it."""
         mask = self.tokenizer.mask_token
-        drawn = [[] if mask in text else drawn_words(text, rate, rng) for text in texts]
-        changed = [i for i, words in enumerate(drawn) if words]
+        drawn = {i: drawn_words(t, rate, rng) for i, t in enumerate(texts) if mask not in t}
+        drawn = {i: words for i, words in drawn.items() if words}
 
         def edited(i: int, new: list[str]) -> str:
             words = drawn[i][: len(new)]
@@ -96,14 +92,16 @@ class ContextualWords:
                 new = [f"{other} {word[0]}" for other, word in zip(new, words, strict=True)]
             return replaced(texts[i], words, new)
 
-        masked = [edited(i, [mask] * len(drawn[i])) for i in changed]
-        found = self.fill(masked, [[word[0] for word in drawn[i]] for i in changed], rng)
+        masked = [edited(i, [mask] * len(words)) for i, words in drawn.items()]
+        old = [[word[0] for word in words] for words in drawn.values()]
         result = list(texts)
-        for i, new in zip(changed, found, strict=True):
+        for i, before, new in zip(drawn, old, self.fill(masked, old, rng), strict=True):
             if not insert:
-                new = [
-                    word.capitalize() if old[0][0].isupper() and word.islower() else word
-                    for word, old in zip(new, drawn[i], strict=False)
-                ]
+                new = [as_before(*pair) for pair in zip(before, new, strict=False)]
             result[i] = edited(i, new)
         return result
+
+
+def as_before(old: str, new: str) -> str:
+    """`new`, with a capital letter where `old` has one."""
+    return new.capitalize() if old[0].isupper() and new.islower() else new

@@ -17,14 +17,19 @@ CONTINUATION = 30  # tokens, at most, and one sentence; both nlpaug's
 TOP_K = 100  # nlpaug's
 
 
-def _generate(lm: LanguageModel, inputs: dict, rng: np.random.Generator, **options):
-    """Token ids (rows, length); random draws, where the model makes any, come from `rng`."""
+def generated(lm: LanguageModel, ids: list, rng: np.random.Generator, **options) -> list[str]:
+    """What the model writes behind (or, sequence-to-sequence, about) rows of token ids.
+
+    Random draws, where the model makes any, come from `rng`.
+    """
+    batch = lm.tokenizer.pad({"input_ids": ids}, padding=lm.seq2seq, return_tensors="pt")
     pad = lm.tokenizer.pad_token_id
+    pad = lm.tokenizer.eos_token_id if pad is None else pad
     with torch.no_grad(), torch.random.fork_rng():
         torch.manual_seed(int(rng.integers(2**62)))
-        return lm.model.generate(
-            **inputs, pad_token_id=lm.tokenizer.eos_token_id if pad is None else pad, **options
-        )
+        found = lm.model.generate(**batch.to(lm.device), pad_token_id=pad, **options)
+    start = 0 if lm.seq2seq else len(ids[0])
+    return lm.tokenizer.batch_decode(found[:, start:], skip_special_tokens=True)
 
 
 def transduced(lm: LanguageModel, texts: list[str], rng: np.random.Generator) -> list[str]:
@@ -32,31 +37,24 @@ def transduced(lm: LanguageModel, texts: list[str], rng: np.random.Generator) ->
     ids = lm.tokenizer(texts, truncation=True, max_length=lm.positions)["input_ids"]
     result = list(texts)
     for rows in by_length(ids, BATCH):
-        batch = lm.tokenizer.pad({"input_ids": [ids[i] for i in rows]}, return_tensors="pt")
-        most = min(2 * batch["input_ids"].shape[1] + 10, lm.positions - 1)
-        found = _generate(lm, batch.to(lm.device), rng, max_new_tokens=most)
-        for i, tokens in zip(rows, found, strict=True):
-            text = lm.tokenizer.decode(tokens, skip_special_tokens=True)
-            result[i] = " ".join(text.split()) or texts[i]
+        most = min(2 * max(len(ids[i]) for i in rows) + 10, lm.positions - 1)
+        answers = generated(lm, [ids[i] for i in rows], rng, max_new_tokens=most)
+        for i, answer in zip(rows, answers, strict=True):
+            result[i] = " ".join(answer.split()) or texts[i]
     return result
 
 
 def continued(lm: LanguageModel, texts: list[str], rng: np.random.Generator) -> list[str]:
     """Each text with one sentence of a causal model behind it; too long texts stay as they are."""
     ids = lm.tokenizer(texts, add_special_tokens=False)["input_ids"]
+    options = dict(max_new_tokens=CONTINUATION, do_sample=True, top_k=TOP_K)
     result = list(texts)
     # sentences of one length need no padding, for which XLNet's generation has no mask
     for rows in by_length(ids, BATCH, equal=True):
-        length = len(ids[rows[0]])
-        if not 0 < length <= lm.positions - CONTINUATION:
-            continue
-        batch = torch.tensor([ids[i] for i in rows], device=lm.device)
-        inputs = {"input_ids": batch, "attention_mask": torch.ones_like(batch)}
-        drawn = dict(max_new_tokens=CONTINUATION, do_sample=True, top_k=TOP_K)
-        found = _generate(lm, inputs, rng, **drawn)
-        for i, tokens in zip(rows, found[:, length:], strict=True):
-            more = first_sentence(lm.tokenizer.decode(tokens, skip_special_tokens=True))
-            result[i] = f"{texts[i]} {more}".rstrip()
+        if 0 < len(ids[rows[0]]) <= lm.positions - CONTINUATION:
+            more = generated(lm, [ids[i] for i in rows], rng, **options)
+            for i, text in zip(rows, more, strict=True):
+                result[i] = f"{texts[i]} {first_sentence(text)}".rstrip()
     return result
 
 

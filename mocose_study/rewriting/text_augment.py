@@ -8,8 +8,10 @@ models are missing says so before it starts.
 import functools
 import json
 import shutil
-from collections.abc import Callable
-from pathlib import Path
+import tomllib
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from types import MappingProxyType
 
 import datasets
 import numpy as np
@@ -17,46 +19,29 @@ from tqdm.auto import tqdm
 
 from mocose_lib import InputError
 from mocose_study.config import Config
-from mocose_study.data import corpora
+from mocose_study.data import cache, corpora
 from mocose_study.data.atomic import write_atomically
 from mocose_study.data.encoders import digest, locate
 from mocose_study.data.files import cache_folder
-from mocose_study.data.sources import sha256
 
-from . import contextual, generation, language_models, typos, word_edits
+from . import contextual, generation, language_models, typos
 
 SHARD = 1_000  # sentences; a killed augmentation loses so many at most
-Rewrite = Callable[[list[str], np.random.Generator], list[str]]
-
-# The models of the paper's appendix A.1 (through nlpaug) and of its authors' code.
-PUBLISHED = {
-    "synonym": ("roberta-base",),
-    "insertion": ("roberta-base",),
-    "paraphrase": ("xlnet-base-cased",),
-    "back_translation": ("facebook/wmt19-en-de", "facebook/wmt19-de-en"),
-}
+KINDS = MappingProxyType(
+    tomllib.loads((files(__package__) / "kinds.toml").read_text(encoding="utf-8"))
+)
 BY_MASKS = ("synonym", "insertion")
-CODE = {  # what decides, beside models and rate, how a kind rewrites
-    "typos": (typos, word_edits),
-    "synonym": (contextual, word_edits),
-    "insertion": (contextual, word_edits),
-    "paraphrase": (generation,),
-    "back_translation": (generation,),
-}
 
 
 def models_of(config: Config) -> tuple[str, ...]:
-    """The models that `config` augments with: those it names, or the kind's default.
-
-    The run's own encoder fills masks where it is a local one; otherwise the paper's model does.
-    """
+    """Those that `config` names; else, to fill masks, a local encoder of the run; else the paper's."""
     kind = config.text_augmentation
     if kind in BY_MASKS and not config.augmentation_models and locate(config.encoder):
         return (config.encoder,)
-    return config.augmentation_models or PUBLISHED.get(kind, ())
+    return config.augmentation_models or tuple(KINDS[kind]["models"])
 
 
-def make_rewrite(config: Config, device="cpu") -> Rewrite:
+def make_rewrite(config: Config, device="cpu") -> Callable[[list[str], np.random.Generator], list]:
     """The function that rewrites texts. Raises InputError when one of its models is unusable."""
     kind, rate = config.text_augmentation, config.augmentation_rate
     if kind == "typos":
@@ -73,19 +58,17 @@ def make_rewrite(config: Config, device="cpu") -> Rewrite:
     return functools.partial(generation.translated_back, *models)
 
 
-def cache_file(config: Config, corpus: datasets.Dataset, seed: int) -> Path:
-    """Where `corpus` lies in rewritten form, or will."""
+def key_of(config: Config, corpus: datasets.Dataset, seed: int) -> str:
+    """The name of `corpus` in rewritten form: its key in the cache."""
     kind = config.text_augmentation
-    code = [sha256(Path(module.__file__)) for module in CODE[kind]]
-    settings = (kind, config.augmentation_rate, seed)
-    models = map(digest, models_of(config))
-    key = corpora.cache_key("text", corpus._fingerprint, *settings, *code, *models)
-    return cache_folder() / f"{key}.arrow"
+    settings = (kind, config.augmentation_rate, seed, *KINDS[kind]["version"])
+    return cache.cache_key("text", corpus._fingerprint, *settings, *map(digest, models_of(config)))
 
 
 def check(config: Config, corpus: datasets.Dataset) -> None:
     """Raises InputError when `corpus` has yet to be rewritten and a model for it is unusable."""
-    if not all(cache_file(config, corpus, seed).exists() for seed in columns(config).values()):
+    keys = [key_of(config, corpus, seed) for seed in columns(config).values()]
+    if not all(any(cache_folder().glob(f"{key}.*.arrow")) for key in keys):
         make_rewrite(config)
 
 
@@ -96,24 +79,22 @@ def augmented(
 
     An interrupted call goes on behind its last whole shard. Raises InputError as `make_rewrite`.
     """
-    path = cache_file(config, corpus, seed)
-    shards = path.with_suffix("")
+    key = key_of(config, corpus, seed)
+    shards = cache_folder() / key
     loaded = functools.cache(lambda: make_rewrite(config, device))
 
-    def rewrite(sentences: list[str], rows: list[int]) -> dict:
-        shard = shards / f"{rows[0]}.json"
-        if not shard.exists():
-            rng = np.random.default_rng([int(path.stem, 16), rows[0]])
-            found = json.dumps(loaded()(sentences, rng))
-            write_atomically(shard, lambda part: part.write_text(found))
-        shown.update(len(rows))
-        return {"sentence": json.loads(shard.read_text())}
+    def batches() -> Iterator[dict]:
+        starts = range(0, len(corpus), SHARD)
+        for start in tqdm(starts, config.text_augmentation, unit_scale=SHARD, disable=not bar):
+            batch = corpus[start : start + SHARD]
+            shard = shards / f"{start}.json"
+            if not shard.exists():
+                rng = np.random.default_rng([int(key, 16), start])
+                found = json.dumps(loaded()(batch["sentence"], rng))
+                write_atomically(shard, lambda part, text=found: part.write_text(text))
+            yield batch | {"sentence": json.loads(shard.read_text())}
 
-    batches = dict(batched=True, batch_size=SHARD, with_indices=True, input_columns="sentence")
-    named = dict(new_fingerprint=path.stem, cache_file_name=str(path))
-    hidden = path.exists() or not bar
-    with tqdm(total=len(corpus), desc=config.text_augmentation, disable=hidden) as shown:
-        result = corpus.map(rewrite, **batches, **named)
+    result = cache.stored(key, batches)
     shutil.rmtree(shards, ignore_errors=True)
     return result
 

@@ -1,5 +1,7 @@
 """Changes of token ids: crop and word deletion (SimCSE Table 1), and the masks of BERT."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 
@@ -39,20 +41,22 @@ def delete(ids: list[int], share: float, generator: torch.Generator) -> list[int
 
 def mask_tokens(
     ids: np.ndarray,
-    ordinary: np.ndarray,
+    special: Sequence[int],
     share: float,
     mask: int,
     words: tuple[int, int],
     rng: np.random.Generator,
-) -> np.ndarray:
-    """Chooses floor(share n) of the n places `ordinary` of the flat `ids`, and returns them.
+) -> tuple[np.ndarray, np.ndarray]:
+    """(a copy of `ids` in which tokens are masked, the flat places of these tokens).
 
-    In place, 80 % of them become the id `mask`, 10 % a random id of the range `words`, and 10 %
-    stay (Devlin et al. 2019, section 3.1).
+    floor(share n) of the n tokens that are not `special` are chosen. 80 % of them become the id
+    `mask`, 10 % a random id of the range `words`, and 10 % stay (Devlin et al. 2019, section 3.1).
     """
+    shown = ids.flatten()
+    ordinary = np.flatnonzero(~np.isin(shown, special))
     chosen = rng.permutation(ordinary)[: int(share * len(ordinary))]
     kind = rng.random(len(chosen))
-    ids[chosen[kind < 0.8]] = mask
+    shown[chosen[kind < 0.8]] = mask
     random_ones = chosen[(kind >= 0.8) & (kind < 0.9)]
-    ids[random_ones] = rng.integers(*words, len(random_ones))
-    return chosen
+    shown[random_ones] = rng.integers(*words, len(random_ones))
+    return shown.reshape(ids.shape), chosen

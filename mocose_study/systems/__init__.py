@@ -8,7 +8,7 @@
 from functools import partial
 
 from . import mocose, simcse_st, untrained, whitening, word_counts, word_vectors
-from .base import fit, statistics_texts, training_ids
+from .base import fit
 from .ct import ContrastiveTension
 from .declutr import DeCLUTR
 from .flow import Flow
@@ -26,21 +26,15 @@ TRAINED = {
     "simcse": SimCSE,
     "simcse_supervised": SupervisedSimCSE,
 }
-
-METHODS = {name: partial(fit, kind) for name, kind in TRAINED.items()} | {
-    "mocose": mocose.fit,
-    "simcse_reference": simcse_st.fit,
-    "untrained": untrained.fit,
-    "whitening": whitening.fit,
-    "word_counts": word_counts.fit,
-    "word_vectors": word_vectors.fit,
+OTHERS = {  # modules with `fit` and `inputs`
+    "mocose": mocose,
+    "simcse_reference": simcse_st,
+    "untrained": untrained,
+    "whitening": whitening,
+    "word_counts": word_counts,
+    "word_vectors": word_vectors,
 }
 
-INPUTS = {name: kind.inputs for name, kind in TRAINED.items()} | {
-    "mocose": training_ids,
-    "simcse_reference": simcse_st.inputs,
-    "untrained": untrained.inputs,
-    "whitening": statistics_texts,
-    "word_counts": word_counts.inputs,
-    "word_vectors": word_vectors.inputs,
-}
+METHODS = {name: partial(fit, kind) for name, kind in TRAINED.items()}
+METHODS |= {name: module.fit for name, module in OTHERS.items()}
+INPUTS = {name: kind.inputs for name, kind in (TRAINED | OTHERS).items()}

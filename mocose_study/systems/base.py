@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 from transformers import AutoModel
 
 from mocose_lib import Encoder, InputError, evaluate
 from mocose_lib.batches import batches
 from mocose_lib.encoder import make_identity
 from mocose_lib.evaluation.sts import Encode
+from mocose_lib.shapes import Vectors
 from mocose_lib.train import Text
 from mocose_lib.trainer import Measure, Progress, Trainer
 from mocose_study.config import Config
@@ -40,7 +41,11 @@ def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> 
     options = (config.pooling, config.encoder_layers, config.dropout, config.eval_max_length)
     encoder = kind.load(encoders.source(config.encoder), *options).to(device)
     if config.encoder_init == "random":
-        randomize(encoder, config.seed)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(config.seed)
+            model = AutoModel.from_config(encoder.model.config)
+        model.pooler = None  # the encoder has its own, which stays
+        encoder.model = model.to(device).eval()
     if config.head_init == "identity" and config.pooling != "cls_pooler":
         make_identity(encoder.pooler)
     if config.fast:
@@ -48,24 +53,14 @@ def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> 
     return encoder
 
 
-def randomize(encoder: Encoder, seed: int) -> None:
-    """Puts random weights in place of the pre-trained ones, the pooler's excepted."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        model = AutoModel.from_config(encoder.model.config)
-    model.pooler = None
-    encoder.model = model.to(encoder.device).eval()
-
-
 class TrainingText(Text):
-    """Token ids of the training sentences as `mocose_lib.train.Text`: views with their changes."""
+    """Token ids of the training sentences; the views are rewritten and shortened."""
 
     def __init__(self, config: Config, ids):
         self.config, self.ids = config, ids
         self.lengths = column(ids, "length")
 
-    def views(self, rows: np.ndarray, generator: torch.Generator):
-        """Token ids of query and key, rewritten and shortened as the Config says."""
+    def views(self, rows: np.ndarray, generator: Generator):
         return shortened(*text_augment.views(self.ids[rows]), self.config, generator)
 
 
@@ -76,8 +71,7 @@ def evaluation(config: Config, encode: Encode, probe: Probe) -> Measure:
     of earlier weights hides.
     """
     test = benchmarks.test_tables(config.benchmark)
-    without_test = config.selection == "blind"
-    dev = benchmarks.blind_tables if without_test else benchmarks.dev_tables
+    dev = benchmarks.blind_tables if config.selection == "blind" else benchmarks.dev_tables
     choosing = test if config.selection == "test" else dev(config.benchmark, config.dev)
 
     def measure(step: int) -> dict[str, float]:
@@ -119,10 +113,7 @@ def data_file(name: str) -> Path:
 
 
 def statistics_texts(config: Config, encoder=None, bar: bool = False) -> list[str]:
-    """The sentences from which whitening, flow, SIF and inverse document frequencies learn.
-
-    `statistics` "task" takes the sentences of all test sets, "corpus" the training sentences.
-    """
+    """What whitening, flow, SIF and idf learn from: sentences of all test sets, or the corpus."""
     if config.statistics == "task":
         return benchmarks.sentences(benchmarks.test_tables(config.benchmark))
     return list(load_corpus(config.corpus, config.corpus_size)["sentence"])
@@ -142,35 +133,27 @@ def documents(config: Config, ids) -> np.ndarray:
     return found
 
 
-def numpy_generator(generator: torch.Generator) -> np.random.Generator:
-    """A generator of numpy that starts where one of torch stands."""
-    return np.random.default_rng(int(torch.randint(2**62, (), generator=generator)))
-
-
 class System(nn.Module):
     """An encoder and whatever is trained beside it; `encode` is what is measured.
 
-    `inputs` reads what the system trains on. `lengths` has a number for each training example,
-    which `batches` keeps equal within a batch.
+    `inputs` reads what the system trains on: token ids where a system does not say otherwise.
+    `lengths` has a number for each training example, which `batches` keeps equal within a batch.
     """
 
-    encoder: Encoder
-    lengths: np.ndarray
     encoder_kind = Encoder
     inputs = staticmethod(training_ids)
     plain = True  # the encoder alone is measured
 
-    def __init__(self, config: Config, encoder: Encoder, inputs):
-        """The examples are token ids where a system does not say otherwise."""
+    def __init__(self, config: Config, encoder: Encoder, ids, lengths: np.ndarray | None = None):
         super().__init__()
-        self.config, self.encoder, self.ids = config, encoder, inputs
-        self.lengths = column(inputs, "length")
+        self.config, self.encoder, self.ids = config, encoder, ids
+        self.lengths = column(ids, "length") if lengths is None else lengths
 
-    def batch_loss(self, rows: np.ndarray, generator: torch.Generator) -> Float[Tensor, ""]:
+    def batch_loss(self, rows: np.ndarray, generator: Generator) -> Float[Tensor, ""]:
         """The loss of a batch: of the training examples with the numbers `rows`."""
-        raise NotImplementedError
+        return self.loss(self.ids[rows]["input_ids"])
 
-    def head(self, vectors: Float[Tensor, "n width"]) -> Float[Tensor, "n dim"]:
+    def head(self, vectors: Vectors) -> Vectors:
         """What is measured, from the encoder's vectors."""
         return vectors
 
@@ -192,10 +175,7 @@ def fit(kind: type[System], config: Config, checkpoint=None, device="cpu", bar=T
 def train_system(
     config: Config, system: System, checkpoint: Path | None = None, bar: bool = True
 ) -> Progress:
-    """Trains `system` in place and leaves the chosen weights in it, as `mocose_lib.train` does.
-
-    An interrupted training goes on from `checkpoint`, to the same numbers.
-    """
+    """Trains `system` in place and leaves the chosen weights in it, as `mocose_lib.train` does."""
     torch.manual_seed(config.seed)
     parts = [part for part in system.modules() if isinstance(part, Encoder)]
     pretrained = [parameter for part in parts for parameter in part.model.parameters()]

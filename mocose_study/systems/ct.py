@@ -8,21 +8,19 @@ negatives of a sentence are others of its batch, all different. The paper's pool
 
 import copy
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
 from mocose_lib import Encoder
+from mocose_lib.shapes import Vectors
 from mocose_study.config import Config
 
 from .base import System
 
 
-def tension(
-    first: Float[Tensor, "n width"], second: Float[Tensor, "n width"], same: Float[Tensor, " n"]
-) -> Float[Tensor, ""]:
+def tension(first: Vectors, second: Vectors, same: Float[Tensor, " batch"]) -> Float[Tensor, ""]:
     """Sum over pairs of -log sigmoid(f.s) where `same` is 1, -log(1 - sigmoid(f.s)) where 0."""
     with torch.autocast(first.device.type, enabled=False):
         logits = (first.float() * second.float()).sum(1)
@@ -33,9 +31,6 @@ class ContrastiveTension(System):
     def __init__(self, config: Config, encoder: Encoder, inputs):
         super().__init__(config, encoder, inputs)
         self.other = copy.deepcopy(encoder)
-
-    def batch_loss(self, rows: np.ndarray, generator: torch.Generator) -> Float[Tensor, ""]:
-        return self.loss(self.ids[rows]["input_ids"])
 
     def loss(self, sentences: list[list[int]]) -> Float[Tensor, ""]:
         """Each group's first sentence with all of the group, itself included."""

@@ -12,73 +12,19 @@ from itertools import chain, pairwise
 import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Generator, Tensor
 from torch.nn import functional as F
 
 from mocose_lib import Encoder, InputError
+from mocose_lib.shapes import Vectors
 from mocose_study.config import Config
 from mocose_study.data.corpora import load_corpus, tokenized
 
-from .base import System, check_positions, documents, numpy_generator
-from .masked_words import MaskedWords
+from .base import System, check_positions, documents
+from .masked_words import MaskedWords, numpy_generator
 
 
-class Spans:
-    """Documents as token arrays, and random spans of them.
-
-    Raises InputError when fewer documents than a batch are long enough.
-    """
-
-    def __init__(self, config: Config, encoder: Encoder):
-        check_positions(config, encoder)
-        tokenizer = encoder.tokenizer
-        self.config = config
-        self.special = (tokenizer.cls_token_id, tokenizer.sep_token_id)
-        ids = tokenized(load_corpus(config.corpus, config.corpus_size), tokenizer, None)
-        first = np.flatnonzero(np.diff(documents(config, ids), prepend=-1))  # sentence of each
-        lists = ids.data.table.combine_chunks().column("input_ids").chunk(0)
-        bounds = lists.offsets.to_numpy()[[*first, len(lists)]]
-        self.tokens = lists.values.to_numpy()
-        self.starts, self.lengths = bounds[:-1], np.diff(bounds)
-        least = 2 * config.span_anchors * config.max_length
-        self.usable = np.flatnonzero(self.lengths >= least)
-        if len(self.usable) < config.batch_size:
-            raise InputError(
-                f"corpus {config.corpus!r} has {len(self.usable)} documents of {least} tokens in "
-                f"its first {config.corpus_size} sentences; batch_size = {config.batch_size} "
-                "needs as many."
-            )
-
-    def span(self, document: int, start: int, length: int) -> list[int]:
-        begin = self.starts[document] + start
-        words = self.tokens[begin : begin + length].tolist()
-        return [self.special[0], *words, self.special[1]]
-
-    def size(self, a: float, b: float, rng) -> int:
-        """A span's number of tokens, by Beta(a, b) between the shortest and the longest."""
-        c = self.config
-        return c.span_min + int(rng.beta(a, b) * (c.max_length - 1 - c.span_min))
-
-    def draw(self, document: int, rng) -> tuple[list, list]:
-        """Anchors (token lists), and their positives, `span_positives` in turn for each."""
-        c, total = self.config, int(self.lengths[document])
-        parts = np.linspace(0, total, c.span_anchors + 1).astype(int)
-        anchors, positives = [], []
-        for low, high in pairwise(parts):
-            length = self.size(4, 2, rng)
-            start = int(rng.integers(low, high - length + 1))
-            anchors.append(self.span(document, start, length))
-            for _ in range(c.span_positives):
-                # anywhere from just before the anchor to just behind it
-                size = self.size(2, 4, rng)
-                begin = rng.integers(max(0, start - size), min(start + length, total - size) + 1)
-                positives.append(self.span(document, int(begin), size))
-        return anchors, positives
-
-
-def nt_xent(
-    anchors: Float[Tensor, "n width"], positives: Float[Tensor, "n width"], temperature: float
-) -> Float[Tensor, ""]:
+def nt_xent(anchors: Vectors, positives: Vectors, temperature: float) -> Float[Tensor, ""]:
     """Mean over all 2n vectors of -log exp(s(e, e+)) / sum_{k != e} exp(s(e, e_k)), s = cos / t."""
     with torch.autocast(anchors.device.type, enabled=False):
         vectors = F.normalize(torch.cat([anchors, positives]).float(), dim=-1)
@@ -88,26 +34,68 @@ def nt_xent(
 
 
 class DeCLUTR(System):
-    def __init__(self, config: Config, encoder: Encoder, inputs: Spans):
-        torch.nn.Module.__init__(self)
-        self.config, self.encoder, self.spans = config, encoder, inputs
-        self.lengths = np.full(len(inputs.usable), config.max_length)  # not a document's own
+    def __init__(self, config: Config, encoder: Encoder, inputs: list[np.ndarray]):
+        alike = np.full(len(inputs), config.max_length)  # not a document's own length
+        super().__init__(config, encoder, inputs, alike)
         self.masked_words = MaskedWords(config, encoder)
 
     @staticmethod
-    def inputs(config: Config, encoder: Encoder, bar: bool = False) -> Spans:
-        return Spans(config, encoder)
+    def inputs(config: Config, encoder: Encoder, bar: bool = False) -> list[np.ndarray]:
+        """Token ids of the documents that are long enough, without special tokens.
 
-    def batch_loss(self, rows: np.ndarray, generator: torch.Generator) -> Float[Tensor, ""]:
-        rng, spans = numpy_generator(generator), self.spans
-        drawn = [spans.draw(document, rng) for document in spans.usable[rows].tolist()]
+        Raises InputError when they are fewer than a batch.
+        """
+        check_positions(config, encoder)
+        ids = tokenized(load_corpus(config.corpus, config.corpus_size), encoder.tokenizer, None)
+        first = np.flatnonzero(np.diff(documents(config, ids))) + 1  # sentences of all but one
+        lists = ids.data.table.combine_chunks().column("input_ids").chunk(0)
+        texts = np.split(lists.values.to_numpy(), lists.offsets.to_numpy()[first])
+        least = 2 * config.span_anchors * config.max_length
+        texts = [text for text in texts if len(text) >= least]
+        if len(texts) < config.batch_size:
+            raise InputError(
+                f"corpus {config.corpus!r} has {len(texts)} documents of {least} tokens in "
+                f"its first {config.corpus_size} sentences; batch_size = {config.batch_size} "
+                "needs as many."
+            )
+        return texts
+
+    def size(self, a: float, b: float, rng: np.random.Generator) -> int:
+        """A span's number of tokens, by Beta(a, b) between the shortest and the longest."""
+        c = self.config
+        return c.span_min + int(rng.beta(a, b) * (c.max_length - 1 - c.span_min))
+
+    def spans(self, text: np.ndarray, rng: np.random.Generator) -> tuple[list, list]:
+        """Anchors of a document (token lists), and their positives, `span_positives` for each."""
+        c, tokenizer = self.config, self.encoder.tokenizer
+
+        def span(start: int, size: int) -> list[int]:
+            words = text[start : start + size].tolist()
+            return [tokenizer.cls_token_id, *words, tokenizer.sep_token_id]
+
+        anchors, positives = [], []
+        for low, high in pairwise(np.linspace(0, len(text), c.span_anchors + 1).astype(int)):
+            length = self.size(4, 2, rng)
+            start = int(rng.integers(low, high - length + 1))
+            anchors.append(span(start, length))
+            for _ in range(c.span_positives):
+                # anywhere from just before the anchor to just behind it
+                size = self.size(2, 4, rng)
+                last = min(start + length, len(text) - size)
+                begin = rng.integers(max(0, start - size), last + 1)
+                positives.append(span(int(begin), size))
+        return anchors, positives
+
+    def batch_loss(self, rows: np.ndarray, generator: Generator) -> Float[Tensor, ""]:
+        rng = numpy_generator(generator)
+        drawn = [self.spans(self.ids[row], rng) for row in rows]
         anchors, positives = zip(*drawn, strict=True)
         return self.loss([*chain(*anchors)], [*chain(*positives)], generator)
 
-    def loss(self, anchors: list, positives: list, generator: torch.Generator) -> Float[Tensor, ""]:
+    def loss(self, anchors: list, positives: list, generator: Generator) -> Float[Tensor, ""]:
         c, encoder = self.config, self.encoder
         ids, mask = encoder.pad(anchors)
         near, near_mask = encoder.pad(positives)
         mean = encoder(encoder.words(near), near_mask).unflatten(0, (len(anchors), -1)).mean(1)
         loss = nt_xent(encoder(encoder.words(ids), mask), mean, c.temperature)
-        return loss + c.span_mlm_weight * self.masked_words(encoder, ids, mask, generator)
+        return loss + c.span_mlm_weight * self.masked_words(encoder, anchors, generator)

@@ -10,14 +10,13 @@ import math
 import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from mocose_lib import Encoder
+from mocose_lib.shapes import Vectors
 from mocose_study.config import Config
 
 from .base import System, statistics_texts
-
-Vectors = Float[Tensor, "n width"]
 
 
 class Step(nn.Module):
@@ -33,7 +32,7 @@ class Step(nn.Module):
         nn.init.zeros_(last.weight)  # couplings start as the identity
         nn.init.zeros_(last.bias)
 
-    def forward(self, x: Vectors) -> tuple[Vectors, Float[Tensor, " n"]]:
+    def forward(self, x: Vectors) -> tuple[Vectors, Float[Tensor, " batch"]]:
         """(z, log |det dz/dx|)."""
         x = ((x + self.shift) * self.log_scale.exp()) @ self.rotation
         a, b = x[:, : self.half], x[:, self.half :]
@@ -42,35 +41,36 @@ class Step(nn.Module):
         determinant = self.log_scale.sum() + log_scale.sum(1)  # a rotation's is 0
         return torch.cat([a, b * log_scale.exp() + shift], dim=1), determinant
 
-    @torch.no_grad()
-    def normalise(self, x: Vectors) -> None:
-        """Starts shift and scale so that every feature of `x` has mean 0 and variance 1."""
-        self.shift.copy_(-x.mean(0))
-        self.log_scale.copy_(-x.std(0).clamp(min=1e-4).log())
-
 
 class Flow(System):
     inputs = staticmethod(statistics_texts)
     plain = False
 
     def __init__(self, config: Config, encoder: Encoder, inputs: list[str]):
-        nn.Module.__init__(self)
-        self.encoder = encoder.requires_grad_(False)
+        alike = np.full(len(inputs), config.max_length)  # a vector has no length
+        super().__init__(config, encoder.requires_grad_(False), inputs, alike)
         self.steps = nn.ModuleList(
             Step(encoder.width, config.flow_width) for _ in range(config.flow_steps)
         ).to(encoder.device)
         self.vectors = torch.from_numpy(encoder.encode(inputs)).to(encoder.device)
-        self.lengths = np.full(len(inputs), config.max_length)  # a vector has no length
         self.normalise(self.vectors)
 
-    def transform(self, x: Vectors) -> tuple[Vectors, Float[Tensor, " n"]]:
+    @torch.no_grad()
+    def normalise(self, x: Vectors) -> None:
+        """Starts every step's shift and scale so that its features have mean 0 and variance 1."""
+        for step in self.steps:
+            step.shift.copy_(-x.mean(0))
+            step.log_scale.copy_(-x.std(0).clamp(min=1e-4).log())
+            x = step(x)[0]
+
+    def transform(self, x: Vectors) -> tuple[Vectors, Float[Tensor, " batch"]]:
         total = x.new_zeros(len(x))
         for step in self.steps:
             x, determinant = step(x)
             total = total + determinant
         return x, total
 
-    def batch_loss(self, rows: np.ndarray, generator: torch.Generator) -> Float[Tensor, ""]:
+    def batch_loss(self, rows: np.ndarray, generator: Generator) -> Float[Tensor, ""]:
         return self.loss(self.vectors[torch.from_numpy(rows)])
 
     def loss(self, x: Vectors) -> Float[Tensor, ""]:
@@ -79,12 +79,6 @@ class Flow(System):
             z, determinant = self.transform(x)
             energy = (z.square().sum(1) - 2 * determinant).mean() / x.shape[1]
             return (energy + math.log(2 * math.pi)) / 2
-
-    @torch.no_grad()
-    def normalise(self, x: Vectors) -> None:
-        for step in self.steps:
-            step.normalise(x)
-            x = step(x)[0]
 
     def head(self, vectors: Vectors) -> Vectors:
         return self.transform(vectors)[0]

@@ -7,13 +7,13 @@ Deviation: the convolutions have no ReLU. The paper's equation has one, its auth
 `pooling` has no effect.
 """
 
-import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from mocose_lib import Encoder
+from mocose_lib.shapes import Mask, Vectors, Words
 
 from .base import System
 
@@ -32,28 +32,24 @@ class ConvolutionalEncoder(Encoder):
             for size, window in zip(sizes, WINDOWS, strict=True)
         )
 
-    def local(
-        self, words: Float[Tensor, "batch length width"], mask: Bool[Tensor, "batch length"]
-    ) -> Float[Tensor, "batch length width"]:
+    def local(self, words: Words, mask: Mask) -> Words:
         """A vector for every token; 0 at padding, which no convolution sees."""
         states = self.model(inputs_embeds=words, attention_mask=mask.long()).last_hidden_state
         states = (states * mask[..., None]).transpose(1, 2)  # (batch, width, length)
         found = torch.cat([conv(states) for conv in self.convolutions], dim=1)
         return found.transpose(1, 2) * mask[..., None]
 
-    def forward(
-        self,
-        words: Float[Tensor, "batch length width"],
-        mask: Bool[Tensor, "batch length"],
-        positions: None = None,
-    ) -> Float[Tensor, "batch width"]:
-        return self.local(words, mask).sum(1) / mask.sum(1, keepdim=True)
+    def forward(self, words: Words, mask: Mask, positions: None = None) -> Vectors:
+        return mean(self.local(words, mask), mask)
+
+
+def mean(local: Words, mask: Mask) -> Vectors:
+    """Over the tokens of each sentence."""
+    return local.sum(1) / mask.sum(1, keepdim=True)
 
 
 def disagreement(
-    local: Float[Tensor, "tokens width"],
-    sentences: Float[Tensor, "batch width"],
-    owner: Int[Tensor, " tokens"],
+    local: Float[Tensor, "tokens dim"], sentences: Vectors, owner: Int[Tensor, " tokens"]
 ) -> Float[Tensor, ""]:
     """The negative Jensen-Shannon estimate, in float32; T is the dot product.
 
@@ -70,11 +66,7 @@ class ISBert(System):
     encoder_kind = ConvolutionalEncoder
     plain = False
 
-    def batch_loss(self, rows: np.ndarray, generator: torch.Generator) -> Float[Tensor, ""]:
-        return self.loss(self.ids[rows]["input_ids"])
-
     def loss(self, sentences: list[list[int]]) -> Float[Tensor, ""]:
         ids, mask = self.encoder.pad(sentences)
         local = self.encoder.local(self.encoder.words(ids), mask)
-        vectors = local.sum(1) / mask.sum(1, keepdim=True)
-        return disagreement(local[mask], vectors, mask.nonzero()[:, 0])
+        return disagreement(local[mask], mean(local, mask), mask.nonzero()[:, 0])

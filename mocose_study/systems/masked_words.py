@@ -8,8 +8,8 @@ import logging
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from jaxtyping import Float
+from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 from transformers import AutoModelForMaskedLM
 
@@ -18,22 +18,13 @@ from mocose_study.config import Config
 from mocose_study.rewriting import language_models
 from mocose_study.rewriting.tokens import mask_tokens
 
-from .base import numpy_generator
-
 log = logging.getLogger(__name__)
 RATE = 0.15
 
 
-def corrupted(
-    ids: Int[Tensor, "batch length"], tokenizer, rng: np.random.Generator
-) -> tuple[Int[Tensor, "batch length"], Int[Tensor, " chosen"]]:
-    """(ids with some tokens masked, the flat places of these tokens)."""
-    shown = ids.cpu().numpy().flatten()
-    ordinary = np.flatnonzero(~np.isin(shown, tokenizer.all_special_ids))
-    words = (0, len(tokenizer))
-    places = mask_tokens(shown, ordinary, RATE, tokenizer.mask_token_id, words, rng)
-    shown, places = (torch.from_numpy(x).to(ids.device) for x in (shown, places))
-    return shown.view(ids.shape), places
+def numpy_generator(generator: Generator) -> np.random.Generator:
+    """A generator of numpy that starts where one of torch stands."""
+    return np.random.default_rng(int(torch.randint(2**62, (), generator=generator)))
 
 
 def load_head(config: Config, encoder: Encoder) -> nn.Module:
@@ -57,14 +48,14 @@ class MaskedWords(nn.Module):
         self.head = load_head(config, encoder)
 
     def forward(
-        self,
-        encoder: Encoder,
-        ids: Int[Tensor, "batch length"],
-        mask: Bool[Tensor, "batch length"],
-        generator: torch.Generator,
+        self, encoder: Encoder, sentences: list[list[int]], generator: Generator
     ) -> Float[Tensor, ""]:
         """Mean cross-entropy, in nats, over the tokens masked in this batch; 0 without any."""
-        shown, places = corrupted(ids, encoder.tokenizer, numpy_generator(generator))
+        ids, mask = encoder.pad(sentences)
+        special, hidden = encoder.tokenizer.all_special_ids, encoder.tokenizer.mask_token_id
+        words, rng = (0, len(encoder.tokenizer)), numpy_generator(generator)
+        shown, places = mask_tokens(ids.cpu().numpy(), special, RATE, hidden, words, rng)
+        shown, places = (torch.from_numpy(x).to(ids.device) for x in (shown, places))
         states = encoder.model(input_ids=shown, attention_mask=mask.long()).last_hidden_state
         logits = self.head(states.flatten(0, 1)[places])  # (chosen, vocabulary)
         total = F.cross_entropy(logits.float(), ids.flatten()[places], reduction="sum")

@@ -11,6 +11,8 @@ from mocose_study.fast.ranks import ranks
 from .base import Fitted, TrainingText, evaluation, load_encoder, training_ids
 from .probe import Probe
 
+inputs = training_ids
+
 
 def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
     torch.manual_seed(config.seed)  # a checkpoint without pooler gets a fresh one here

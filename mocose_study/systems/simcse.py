@@ -10,12 +10,14 @@ import copy
 import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from mocose_lib import Encoder
 from mocose_lib.encoder import make_identity
 from mocose_lib.loss import info_nce
+from mocose_lib.shapes import Vectors
 from mocose_study.config import Config
+from mocose_study.data.corpora import column
 from mocose_study.rewriting.text_augment import views
 from mocose_study.rewriting.tokens import shortened
 
@@ -35,10 +37,8 @@ def make_mlp(config: Config, width: int) -> nn.Sequential:
 
 class SimCSE(System):
     def __init__(self, config: Config, encoder: Encoder, inputs):
-        ids, first, second = inputs
-        super().__init__(config, encoder, ids)
-        self.first_rows, self.second_rows = first, second
-        self.lengths = self.lengths[self.first_rows]
+        ids, self.first_rows, self.second_rows = inputs
+        super().__init__(config, encoder, ids, column(ids, "length")[self.first_rows])
         self.plain = config.mlp != "always"
         self.mlp = make_mlp(config, encoder.width)
         both = nn.ModuleList([encoder, self.mlp])
@@ -52,39 +52,38 @@ class SimCSE(System):
         ids = training_ids(config, encoder, bar)
         return ids, *pairs(config, ids)
 
-    def vectors(self, sentences: list, second: bool = False) -> Float[Tensor, "batch width"]:
+    def vectors(self, sentences: list, second: bool = False) -> Vectors:
         """What the encoder and the MLP give for token lists; `second`: of two encoders that one."""
         encoder, mlp = self.second if second and self.second else (self.encoder, self.mlp)
         ids, mask = encoder.pad(sentences)
         return mlp(encoder(encoder.words(ids), mask))
 
-    def views(self, first: list, second: list, generator) -> tuple[Tensor, Tensor]:
-        """Query and key (batch, width) of every pair of token lists."""
+    def views(self, first: list, second: list, generator: Generator) -> tuple[Vectors, Vectors]:
+        """Query and key of every pair of token lists."""
         first, second = shortened(first, second, self.config, generator)
         # fork_rng puts the random state back, so the second pass draws the first one's masks again
         with torch.random.fork_rng(enabled=self.config.same_mask):
             query = self.vectors(first)
         return query, self.vectors(second, second=True)
 
-    def loss(self, first: list, second: list, generator: torch.Generator) -> Float[Tensor, ""]:
+    def loss(self, first: list, second: list, generator: Generator) -> Float[Tensor, ""]:
         c = self.config
         query, keys = self.views(first, second, generator)
         loss = info_nce(query, keys, keys[:0], c.temperature, c.similarity, batch_negatives=True)
         return loss + self.auxiliary(first, generator)
 
-    def auxiliary(self, sentences: list, generator: torch.Generator) -> Tensor | float:
+    def auxiliary(self, sentences: list, generator: Generator) -> Tensor | float:
         """The weighted masked-language-model term (SimCSE's appendix), or 0 without one."""
         if self.masked_words is None:
             return 0.0
-        ids, mask = self.encoder.pad(sentences)
-        return self.config.mlm_weight * self.masked_words(self.encoder, ids, mask, generator)
+        return self.config.mlm_weight * self.masked_words(self.encoder, sentences, generator)
 
-    def batch_loss(self, rows: np.ndarray, generator: torch.Generator) -> Float[Tensor, ""]:
+    def batch_loss(self, rows: np.ndarray, generator: Generator) -> Float[Tensor, ""]:
         query, _ = views(self.ids[self.first_rows[rows]])
         _, key = views(self.ids[self.second_rows[rows]])
         return self.loss(query, key, generator)
 
-    def head(self, vectors: Tensor) -> Tensor:
+    def head(self, vectors: Vectors) -> Vectors:
         return self.mlp(vectors) if self.config.mlp == "always" else vectors
 
 

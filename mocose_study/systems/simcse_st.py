@@ -43,14 +43,11 @@ def library(part: str = "") -> ModuleType:
 def make_model(config: Config, encoder: Encoder):
     """Their model of the run's encoder, with its weights: a transformer and a pooling."""
     theirs, modules = library(), library(".sentence_transformer.modules")
-    settings = {
-        "hidden_dropout_prob": config.dropout,
-        "attention_probs_dropout_prob": config.dropout,
-        "num_hidden_layers": encoder.model.config.num_hidden_layers,
-    }
+    rates = ("hidden_dropout_prob", "attention_probs_dropout_prob")
+    layers = {"num_hidden_layers": encoder.model.config.num_hidden_layers}
     transformer = modules.Transformer(
         str(locate(config.encoder) or config.encoder),
-        config_kwargs=settings,
+        config_kwargs=layers | dict.fromkeys(rates, config.dropout),
         max_seq_length=config.max_length,
         model_kwargs={"dtype": torch.float32},
     )
@@ -67,8 +64,10 @@ def make_loss(config: Config, model) -> torch.nn.Module:
     return losses.MultipleNegativesRankingLoss(model, scale=1 / config.temperature)
 
 
-def pairs(config: Config, lengths) -> datasets.Dataset:
-    """The sentences of all batches, one behind the other, each beside itself."""
+def inputs(config: Config, encoder: Encoder, bar: bool = False) -> datasets.Dataset:
+    """The sentences of all batches, each beside itself. Raises InputError as `library`."""
+    library()
+    lengths = column(training_ids(config, encoder), "length")
     rows = np.concatenate([*islice(batches(lengths, config), config.steps)])
     texts = load_corpus(config.corpus, config.corpus_size)["sentence"][:]
     texts = [texts[row] for row in rows]
@@ -81,33 +80,28 @@ def in_order(dataset, batch_size: int, drop_last: bool, **_) -> BatchSampler:
 
 def make_trainer(config: Config, model, data: datasets.Dataset, folder: str, bar: bool):
     """Their trainer, told what the Config says; it keeps the last step."""
-    schedule = dict(
-        max_steps=config.steps, warmup_steps=config.warmup_steps, lr_scheduler_type="linear"
-    )
-    quiet = dict(save_strategy="no", logging_strategy="no", report_to="none", disable_tqdm=not bar)
     arguments = library().SentenceTransformerTrainingArguments(
         output_dir=folder,
         seed=config.seed,
         batch_sampler=in_order,
         per_device_train_batch_size=config.batch_size,
+        max_steps=config.steps,
         learning_rate=config.lr,
+        lr_scheduler_type="linear",
+        warmup_steps=config.warmup_steps,
         weight_decay=config.weight_decay,
         max_grad_norm=config.max_grad_norm,
         use_cpu=model.device.type == "cpu",
         dataloader_pin_memory=False,
-        **schedule,
-        **quiet,
+        save_strategy="no",
+        logging_strategy="no",
+        report_to="none",
+        disable_tqdm=not bar,
     )
     loss = make_loss(config, model)
     trainer = library().SentenceTransformerTrainer(model, arguments, data, loss=loss)
     trainer.remove_callback(PrinterCallback)
     return trainer
-
-
-def inputs(config: Config, encoder: Encoder, bar: bool = False) -> datasets.Dataset:
-    """The pairs. Raises InputError as `library`."""
-    library()
-    return pairs(config, column(training_ids(config, encoder), "length"))
 
 
 def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:

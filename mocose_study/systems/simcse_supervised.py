@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Generator, Tensor
 from torch.nn import functional as F
 
 from mocose_lib import Encoder, InputError
+from mocose_lib.shapes import Vectors
 from mocose_study.config import Config
 from mocose_study.data.benchmarks import read_table
 from mocose_study.data.corpora import tokenized
@@ -48,12 +49,12 @@ def triplets_file(name: str) -> Path:
 
 
 def triplet_loss(
-    query: Float[Tensor, "batch dim"],
-    keys: Float[Tensor, "batch dim"],
-    hard: Float[Tensor, "batch dim"],
+    query: Vectors,
+    keys: Vectors,
+    hard: Vectors,
     temperature: float,
-    weight: float = 1.0,
-    similarity: str = "cosine",
+    weight=1.0,
+    similarity="cosine",
 ) -> Float[Tensor, ""]:
     """Equation 5, mean over the batch, in nats and float32; `weight` 0 leaves a row's own out.
 
@@ -78,10 +79,7 @@ class SupervisedSimCSE(SimCSE):
 
     @staticmethod
     def inputs(config: Config, encoder: Encoder, bar: bool = False) -> list[datasets.Dataset]:
-        """Token ids of the three columns.
-
-        Raises InputError as `read_triplets` and `triplets_file`.
-        """
+        """Token ids of the three columns. Raises InputError as `read_triplets`."""
         check_positions(config, encoder)
         frame = read_triplets(triplets_file(config.triplets))
         texts = (datasets.Dataset.from_dict({"sentence": frame[c].tolist()}) for c in COLUMNS)
@@ -97,6 +95,6 @@ class SupervisedSimCSE(SimCSE):
         loss = triplet_loss(query, keys, hard, c.temperature, weight, c.similarity)
         return loss + self.auxiliary(premise, generator)
 
-    def batch_loss(self, rows: np.ndarray, generator: torch.Generator) -> Float[Tensor, ""]:
+    def batch_loss(self, rows: np.ndarray, generator: Generator) -> Float[Tensor, ""]:
         texts = (column[rows]["input_ids"] for column in self.columns)
         return self.triplet_loss(*texts, generator)

@@ -17,6 +17,7 @@ from mocose_study.config import Config
 
 from .base import Fitted, load_encoder, statistics_texts
 
+inputs = statistics_texts
 NOISE = 1e-10  # variance of a direction, relative to the largest, that is rounding alone
 
 

@@ -67,10 +67,7 @@ class WordAverage:
 
 
 def inputs(config: Config, encoder=None, bar: bool = False) -> tuple:
-    """The average of a file's vectors, and the corpus that SIF counts words in.
-
-    Raises InputError as `data_file`, `read_vectors` and `load_corpus`.
-    """
+    """The average of a file's vectors, and the corpus that SIF counts words in."""
     average = WordAverage(read_vectors(data_file(config.vectors)))
     return average, load_corpus(config.corpus, config.corpus_size) if config.sif else None
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from texts import open_sentences
+from texts import articles, open_sentences
 from torch.nn import functional as F
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
@@ -39,11 +39,7 @@ SMALL = PretrainConfig(
 @pytest.fixture
 def text(study):
     """300 sentences in documents of ten."""
-    lines = open_sentences(300)
-    parts = ["\n".join(lines[i : i + 10]) for i in range(0, 300, 10)]
-    path = study / "text.txt"
-    path.write_text("\n\n".join(parts))
-    return path
+    return articles(study / "text.txt", 30, 10)
 
 
 @pytest.fixture
@@ -56,17 +52,32 @@ def documents(text, words):
     return tokenized(load_corpus(str(text), 300), words, None)
 
 
-def test_a_batch_is_a_function_of_seed_and_number(documents):
-    one, same, other = (
-        Batches(c, documents).batch(4) for c in (SMALL, SMALL, replace(SMALL, seed=1))
-    )
-    assert all(np.array_equal(one[k], same[k]) for k in one)
-    assert not np.array_equal(one["input_ids"], other["input_ids"])
+@pytest.fixture
+def pretrained(documents, words, study):
+    """Pre-trains in the folder of that name, which it returns."""
+
+    def train(name, config=SMALL):
+        p.pretrain(config, documents, words, study / name)
+        return study / name
+
+    return train
+
+
+def made(folder):
+    """What a pre-training has left: its record, and its weights as bytes."""
+    record = json.loads((folder / "pretraining.json").read_text())
+    return record, (folder / "model.safetensors").read_bytes()
 
 
 @pytest.mark.parametrize("number, length", [(0, 32), (1, 16)])
-def test_batches_alternate_between_pairs_and_single_sentences(documents, number, length):
-    batch = Batches(SMALL, documents).batch(number)
+def test_batches_alternate_and_are_functions_of_seed_and_number(documents, number, length):
+    """Pairs of sentences and single ones."""
+    batch, same, other = (
+        Batches(config, documents).batch(number)
+        for config in (SMALL, SMALL, replace(SMALL, seed=1))
+    )
+    assert all(np.array_equal(batch[k], same[k]) for k in batch)
+    assert not np.array_equal(batch["input_ids"], other["input_ids"])
     assert batch["input_ids"].shape == (512 // length, length)
     original = batch["original"]
     assert (original[:, 0] == CLS).all()
@@ -95,8 +106,6 @@ def test_fifteen_percent_are_masked_and_known(documents):
     assert len(set(at)) == len(at) and (original[at] > MASK).all()
     assert np.array_equal(original[at], batch["targets"][known])
     assert known.sum() / (original > MASK).sum() == pytest.approx(0.15, abs=0.001)
-    assert (flat[at] == MASK).mean() == pytest.approx(0.8, abs=0.03)
-    assert (flat[at] == original[at]).mean() == pytest.approx(0.1, abs=0.03)
     elsewhere = np.setdiff1d(np.arange(len(flat)), at)
     assert np.array_equal(flat[elsewhere], original[elsewhere])
 
@@ -130,17 +139,21 @@ def test_the_losses_are_their_formulas_in_loops(documents):
 
 
 def test_the_learning_rate_by_hand():
-    config = replace(SMALL, steps=10, warmup_steps=4)
-    assert [p.learning_rate(s, config) for s in (0, 2, 4, 7, 10)] == [0.0, 0.5, 1.0, 0.5, 0.0]
+    t, factors = p.Pretraining(replace(SMALL, steps=10, warmup_steps=4), "cpu"), []
+    for _ in range(11):
+        factors.append(t.schedule.get_last_lr()[0] / t.config.lr)
+        t.optimizer.step()
+        t.schedule.step()
+    assert [factors[step] for step in (0, 2, 4, 7, 10)] == pytest.approx([0.0, 0.5, 1.0, 0.5, 0.0])
 
 
-@pytest.mark.parametrize("step", [1, 3, 5])
+@pytest.mark.parametrize("step", [1, 5])
 def test_an_interrupted_training_goes_on_at_its_step_to_the_same_weights(
-    documents, words, study, monkeypatch, step
+    pretrained, study, monkeypatch, step
 ):
     monkeypatch.setattr(p, "NOTE_EVERY", 2)
     monkeypatch.setattr(p, "SAVE_SECONDS", -1.0)
-    p.pretrain(SMALL, documents, words, study / "whole")
+    whole, weights = made(pretrained("whole"))
     real = p.Pretraining.step
 
     def stopping(self, batch):
@@ -151,45 +164,36 @@ def test_an_interrupted_training_goes_on_at_its_step_to_the_same_weights(
     with monkeypatch.context() as once:
         once.setattr(p.Pretraining, "step", stopping)
         with pytest.raises(KeyboardInterrupt):
-            p.pretrain(SMALL, documents, words, study / "broken")
+            pretrained("broken")
     assert load_state(study / "broken" / "state.pt")["record"]["step"] == step
-    p.pretrain(SMALL, documents, words, study / "broken")
-    whole, broken = (
-        json.loads((study / n / "pretraining.json").read_text()) for n in ("whole", "broken")
-    )
+    broken, found = made(pretrained("broken"))
     assert whole["curve"] == broken["curve"] and len(whole["curve"]) == 3
-    assert whole["tokens_per_second"] > 0
-    weights = [(study / n / "model.safetensors").read_bytes() for n in ("whole", "broken")]
-    assert weights[0] == weights[1]
+    assert found == weights and whole["tokens_per_second"] > 0
 
 
-def test_milestones_are_encoders_at_their_numbers_of_tokens(documents, words, study):
-    p.pretrain(SMALL, documents, words, study / "one", milestones=(0.0003, 0.0015, 10**3))
-    assert sorted(path.name for path in study.glob("one-*")) == ["one-0.0003M", "one-0.0015M"]
-    first, second, last = (
-        AutoModel.from_pretrained(path).state_dict()["embeddings.word_embeddings.weight"]
-        for path in (study / "one-0.0003M", study / "one-0.0015M", study / "one")
-    )
-    assert not torch.equal(first, second) and not torch.equal(second, last)
+def test_milestones_are_encoders_at_their_numbers_of_tokens(pretrained, study, monkeypatch):
+    monkeypatch.setattr(p, "MILESTONES", (0.0003, 0.0015, 10**3))
+    last = pretrained("one")
+    milestones = sorted(study.glob("one-*"))
+    assert [path.name for path in milestones] == ["one-0.0003M", "one-0.0015M"]
+    weights = {(path / "model.safetensors").read_bytes() for path in (*milestones, last)}
+    assert len(weights) == 3 and AutoModel.from_pretrained(milestones[0])
 
 
-def test_a_checkpoint_of_other_settings_is_refused(documents, words, study):
-    p.pretrain(SMALL, documents, words, study / "one")
+def test_a_checkpoint_of_other_settings_is_refused(pretrained):
+    pretrained("one")
     with pytest.raises(InputError, match="belongs to other settings"):
-        p.pretrain(replace(SMALL, lr=0.1), documents, words, study / "one")
+        pretrained("one", replace(SMALL, lr=0.1))
 
 
-def test_a_damaged_checkpoint_is_dropped_and_pretraining_starts_anew(
-    documents, words, study, caplog
-):
-    folder = study / "one"
-    save_state(folder / "state.pt", {"config": "{}"})
-    content = bytearray((folder / "state.pt").read_bytes())
+def test_a_damaged_checkpoint_is_dropped_and_pretraining_starts_anew(pretrained, study, caplog):
+    path = study / "one" / "state.pt"
+    save_state(path, {"config": "{}"})
+    content = bytearray(path.read_bytes())
     content[-20] ^= 1
-    (folder / "state.pt").write_bytes(content)
-    p.pretrain(SMALL, documents, words, folder)
+    path.write_bytes(content)
+    assert made(pretrained("one"))[0]["step"] == SMALL.steps
     assert "state.pt cannot be used, pre-training starts anew" in caplog.text
-    assert json.loads((folder / "pretraining.json").read_text())["step"] == SMALL.steps
 
 
 def test_make_encoder_leaves_what_plain_transformers_loads(text, study):
@@ -206,17 +210,15 @@ def test_make_encoder_leaves_what_plain_transformers_loads(text, study):
         p.make_encoder(config, folder)
 
 
-def test_ten_kills_change_no_weight(documents, words, study, monkeypatch):
+def test_ten_kills_change_no_weight(pretrained, study, monkeypatch):
     """SIGKILL at random moments, between two of them at least one more start."""
     monkeypatch.setattr(p, "SAVE_SECONDS", -1.0)
-    config = replace(SMALL, steps=60)
-    begun = time.monotonic()
-    p.pretrain(config, documents, words, study / "whole")
+    config, begun = replace(SMALL, steps=60), time.monotonic()
+    _, weights = made(pretrained("whole", config))
     span, rng = time.monotonic() - begun, random.Random(0)
-    fork = multiprocessing.get_context("fork")
-    steps = [0]
+    fork, steps = multiprocessing.get_context("fork"), [0]
     for attempt in range(11):
-        job = fork.Process(target=p.pretrain, args=(config, documents, words, study / "killed"))
+        job = fork.Process(target=pretrained, args=("killed", config))
         job.start()
         job.join(rng.random() * span / 3 if attempt < 10 else None)
         job.kill()
@@ -224,5 +226,4 @@ def test_ten_kills_change_no_weight(documents, words, study, monkeypatch):
         if (study / "killed" / "state.pt").exists():
             steps.append(load_state(study / "killed" / "state.pt")["record"]["step"])
     assert job.exitcode == 0 and steps == sorted(steps) and len(set(steps)) > 3
-    weights = [(study / n / "model.safetensors").read_bytes() for n in ("whole", "killed")]
-    assert weights[0] == weights[1]
+    assert made(study / "killed")[1] == weights

@@ -1,5 +1,6 @@
 """Words put in by masked language models, among them the shipped encoder."""
 
+import hashlib
 from collections import Counter
 
 import numpy as np
@@ -21,7 +22,7 @@ def shipped():
 
 
 def full_logits(filler, text):
-    """Of a whole text, without batch, padding and hook: (masks, vocabulary)."""
+    """Of a whole text, without batch and padding: (masks, vocabulary)."""
     ids = filler.tokenizer(text, return_tensors="pt")
     with torch.no_grad():
         logits = filler.model(**ids).logits[0]
@@ -36,16 +37,8 @@ def probable(filler, logits, n):
     return {allowed[i]: float(logits[i]) for i in order}
 
 
-def test_logits_at_masks_are_those_of_whole_texts(shipped):
-    texts = ["the [MASK] slept .", "two [MASK] swam across the old [MASK] ."]
-    found = shipped.logits(shipped.tokenizer(texts)["input_ids"])
-    expected = torch.cat([full_logits(shipped, text) for text in texts])
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
-
-
-@pytest.mark.parametrize("rate", [0.1, 0.4])
-def test_the_shipped_encoder_replaces_whole_words_by_probable_ones(shipped, rate):
-    texts = SENTENCES[:10]
+def test_the_shipped_encoder_replaces_whole_words_by_probable_ones(shipped):
+    texts, rate = SENTENCES[:10], 0.4
     for text, other in zip(texts, shipped.rewrite(texts, rate, rng(), insert=False), strict=True):
         a, b = words(text), words(other)
         places = [i for i, (x, y) in enumerate(zip(a, b, strict=True)) if x != y]
@@ -73,11 +66,11 @@ def test_words_are_drawn_by_their_probability(shipped):
         assert abs(found[word] - expected) < 5 * np.sqrt(expected) + 1, word
 
 
-@pytest.mark.parametrize("rate", [0.1, 0.4])
-def test_insertion_adds_whole_words_before_the_sentences_own(shipped, rate):
-    for text, more in zip(SENTENCES, shipped.rewrite(SENTENCES, rate, rng(), insert=True), strict=True):
+def test_insertion_adds_whole_words_before_the_sentences_own(shipped):
+    found = shipped.rewrite(SENTENCES, 0.4, rng(), insert=True)
+    for text, more in zip(SENTENCES, found, strict=True):
         a, b = words(text), words(more)
-        assert len(b) == len(a) + max(1, int(rate * len(a)))
+        assert len(b) == len(a) + max(1, int(0.4 * len(a)))
         left = iter(b)
         assert all(word in left for word in a)  # a is a subsequence of b
         assert len(more.split()) == len(text.split()) + len(b) - len(a)
@@ -90,10 +83,13 @@ def test_masked_models_leave_what_is_no_word(shipped):
 
 
 def test_the_draw_depends_on_the_generator_and_not_on_the_batches(shipped, monkeypatch):
+    """Where the words change, `kinds.toml` needs a new version: runs on record have the old ones."""
     first, again, other = (shipped.rewrite(SENTENCES, 0.2, rng(s), insert=False) for s in (1, 1, 2))
     assert first == again != other
     monkeypatch.setattr(contextual, "BATCH", 1_000)
     assert shipped.rewrite(SENTENCES, 0.2, rng(1), insert=False) == first
+    digest = hashlib.sha256("\n".join(first).encode()).hexdigest()
+    assert digest == "da837e20093f5284bdb3082318df45f4a113f5e3b379d14d2784cd5c06900183"
 
 
 def test_behind_the_models_last_position_nothing_changes(masked):
@@ -110,14 +106,13 @@ def test_a_roberta_with_byte_level_words(tmp_path):
     bpe = Tokenizer(models.WordLevel({t: i for i, t in enumerate(tokens)}, unk_token="<unk>"))
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     bpe.decoder = decoders.ByteLevel()
-    special = {f"{n}_token": f"<{t}>" for n, t in zip(
-        ("bos", "pad", "eos", "unk", "mask"), ("s", "pad", "/s", "unk", "mask"), strict=True)}  # fmt: skip
+    special = dict(zip(("bos", "pad", "eos", "unk", "mask"), tokens, strict=False))
+    special = {f"{name}_token": token for name, token in special.items()}
     PreTrainedTokenizerFast(tokenizer_object=bpe, **special).save_pretrained(tmp_path)
-    RobertaForMaskedLM(RobertaConfig(
-        vocab_size=len(tokens), hidden_size=8, num_hidden_layers=1, num_attention_heads=1,
-        intermediate_size=8, max_position_embeddings=22, pad_token_id=1, bos_token_id=0,
-        eos_token_id=2,
-    )).save_pretrained(tmp_path)  # fmt: skip
+    sizes = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8)
+    places = dict(max_position_embeddings=22, pad_token_id=1, bos_token_id=0, eos_token_id=2)
+    settings = RobertaConfig(vocab_size=len(tokens), **sizes, **places)
+    RobertaForMaskedLM(settings).save_pretrained(tmp_path)
     lm = language_models.load(str(tmp_path), "cpu", masked=True)
     filler = contextual.ContextualWords(lm)
     assert lm.positions == 20 and list(filler.words.values()) == ["hen", "cock", "duck"]

@@ -5,41 +5,33 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 import torch
-from texts import open_sentences
+from texts import articles, open_sentences
 
-from mocose_lib import Encoder, evaluate, trainer
-from mocose_study import systems
-from mocose_study.config import vary
+from mocose_lib import Encoder, InputError, evaluate, trainer
+from mocose_study.config import configure, vary
 from mocose_study.config.checks import SHORTENED
 from mocose_study.data import benchmarks
 from mocose_study.fast import states as fast_states
-from mocose_study.systems import METHODS, TRAINED, base, probe
+from mocose_study.systems import METHODS, TRAINED, probe
 
 SENTENCES = open_sentences(12, start=50)
-OF_ENCODERS = sorted(set(METHODS) - {"word_counts", "word_vectors", "simcse_reference"})
+OF_TRAINER = sorted({*TRAINED, "mocose"})
 
 
 @pytest.fixture
-def texts(tmp_path):
-    """Documents, and triplets, of open sentences."""
+def make(small, tmp_path):
+    """Makes Configs of any system: with documents, and triplets, of open sentences."""
+    corpus = articles(tmp_path / "articles.txt", 8, 30)
     sentences = open_sentences(240, start=300)
-    parts = ["\n".join(sentences[i : i + 30]) for i in range(0, 240, 30)]
-    (tmp_path / "articles.txt").write_text("\n\n".join(parts) + "\n")
     rows = ["\t".join(sentences[i : i + 3]) for i in range(0, 240, 3)]
     (tmp_path / "nli.tsv").write_text("\n".join(["sent0\tsent1\thard_neg", *rows]) + "\n")
-    return tmp_path
 
-
-@pytest.fixture
-def make(small, texts):
     def make(method, **changes):
         shortened = {"word_deletion": 0.1} if method in SHORTENED else {}
-        defaults = dict(
-            method=method, corpus=str(texts / "articles.txt"), corpus_size=240, batch_size=8,
-            triplets=str(texts / "nli.tsv"), span_min=4, flow_steps=2, mlm_weight=0.1,
-            eval_every=5, selection="last",
-        )  # fmt: skip
-        return small(**{**defaults, **shortened, **changes})
+        files = dict(corpus=str(corpus), corpus_size=240, triplets=str(tmp_path / "nli.tsv"))
+        sizes = dict(batch_size=8, span_min=4, flow_steps=2, mlm_weight=0.1, eval_every=5)
+        defaults = {**files, **sizes, **shortened, "selection": "last"}
+        return small(method=method, **{**defaults, **changes})
 
     return make
 
@@ -84,65 +76,38 @@ def test_bf16_and_rare_options_give_finite_scores(make, method):
     assert all(np.isfinite(row["loss"]) for row in fitted.progress.history)
 
 
-@pytest.mark.parametrize("fast", [True, False])
-@pytest.mark.parametrize("method", OF_ENCODERS)
+@pytest.mark.parametrize("method, fast", [*((m, True) for m in OF_TRAINER), ("simcse", False)])
 def test_what_is_built_is_what_the_config_says(make, method, fast, monkeypatch):
     """Layers, pooling, lengths, dropout, rates, steps and sentences of every system."""
-    asked = dict(
-        encoder_layers=1, pooling="mean", max_length=12, eval_max_length=20, dropout=0.2, steps=2,
-        lr=2e-4, head_lr=3e-4, weight_decay=0.01, fast=fast, batch_lengths="mixed",
-    )  # fmt: skip
-    config, seen, started = make(method, **asked), [], []
-    real_pad, real_trainer, trainers = Encoder.pad, trainer.Trainer.__init__, []
-
-    def pad(self, ids):
-        if self.training and started:
-            seen.append(ids)
-        return real_pad(self, ids)
+    encoder = dict(encoder_layers=1, pooling="mean", eval_max_length=20, dropout=0.2, fast=fast)
+    training = dict(max_length=12, steps=2, lr=2e-4, head_lr=3e-4, weight_decay=0.01)
+    config = make(method, **encoder, **training, batch_lengths="mixed")
+    trainers, widths = [], [0]
+    real_trainer, real_words = trainer.Trainer.__init__, Encoder.words
 
     def init(self, *arguments, **options):
         real_trainer(self, *arguments, **options)
         trainers.append(self)
 
-    # what is padded before the first step is the sample of the probe
-    resume = trainer.Trainer.resume
-    monkeypatch.setattr(trainer.Trainer, "resume", lambda *a: started.append(1) or resume(*a))
-    monkeypatch.setattr(Encoder, "pad", pad)
+    def words(self, ids):
+        if self.training:
+            widths.append(ids.shape[1])
+        return real_words(self, ids)
+
     monkeypatch.setattr(trainer.Trainer, "__init__", init)
-    built, real_load = [], base.load_encoder
-
-    def load(*arguments):
-        built.append(real_load(*arguments))
-        return built[-1]
-
-    for module in (base, systems.mocose, systems.untrained, systems.whitening):
-        monkeypatch.setattr(module, "load_encoder", load)
+    monkeypatch.setattr(Encoder, "words", words)
     METHODS[method](config, bar=False)
-    (encoder,) = built
+    (t,) = trainers
+    encoder, groups = t.online.encoder, t.optimizer.param_groups
     assert encoder.model.config.num_hidden_layers == len(encoder.model.encoder.layer) == 1
     assert encoder.pooling == "mean" and encoder.max_length == 20
     assert (encoder.states is fast_states) == fast
     if method != "s_simcse":
         rates = {m.p for m in encoder.model.modules() if isinstance(m, torch.nn.Dropout)}
         assert rates == {0.2}
-    if method not in TRAINED and method != "mocose":
-        return
-    (t,) = trainers
-    groups = t.optimizer.param_groups
     assert [group["initial_lr"] for group in groups] == [2e-4, 3e-4]
     assert {group["weight_decay"] for group in groups} == {0.01} and t.progress.step == 2
-    if method != "flow":  # it trains on vectors
-        assert max(len(ids) for batch in seen for ids in batch) <= 12
-
-
-def test_random_weights_are_those_of_their_seed(tiny):
-    a, b, c = (Encoder.load(tiny) for _ in range(3))
-    trained = a.encode(SENTENCES)
-    for encoder, seed in ((a, 1), (b, 1), (c, 2)):
-        base.randomize(encoder, seed)
-    assert np.array_equal(a.encode(SENTENCES), b.encode(SENTENCES))
-    assert not np.allclose(a.encode(SENTENCES), c.encode(SENTENCES), atol=1e-3)
-    assert not np.allclose(a.encode(SENTENCES), trained, atol=1e-3)
+    assert max(widths) <= 12 and (max(widths) == 0) == (method == "flow")  # which reads vectors
 
 
 def test_an_encoder_that_starts_at_random_does_so_in_every_system(make):
@@ -172,9 +137,22 @@ def test_the_probe_looks_at_what_is_measured(small, monkeypatch):
         assert value == pytest.approx(exact[name], abs=0.3)  # a sample
 
 
-def test_moco_is_mocose_without_predictor_and_fgsm():
-    from mocose_study.config import configure
+def test_what_a_system_cannot_do_is_refused(small):
+    theirs = dict(mlp="never", selection="last", precision="float32")
+    refused = [
+        ("simcse", {"same_mask": True, "crop": 0.1}, "same_mask"),
+        ("simcse", {"pooling": "cls_pooler"}, "cls_pooler"),
+        ("declutr", {"span_min": 15}, "span_min = 15"),
+    ]
+    wrong = {"mlp": "training", "selection": "dev", "precision": "bf16", "pooling": "first_last"}
+    for name, value in wrong.items():
+        refused.append(("simcse_reference", theirs | {name: value}, "simcse_reference has"))
+    for method, changes, sentence in refused:
+        with pytest.raises(InputError, match=sentence):
+            small(method=method, **changes)
 
+
+def test_moco_is_mocose_without_predictor_and_fgsm():
     moco = configure("smoke", "moco")
     assert moco.method == "mocose" and moco.predictor_layers == 0 and moco.fgsm_epsilon == 0
     assert vary(moco, predictor_layers=2) == configure("smoke")

@@ -1,27 +1,28 @@
 """BERT-flow, IS-BERT and DeCLUTR: each against an independent computation of its formula."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from texts import open_sentences
+from making import built
+from texts import articles, open_sentences
 from torch.nn import functional as F
 
 from mocose_lib import InputError
-from mocose_study.data import corpora
 from mocose_study.systems import METHODS
 from mocose_study.systems.base import load_encoder
-from mocose_study.systems.declutr import DeCLUTR, Spans, nt_xent
+from mocose_study.systems.declutr import DeCLUTR, nt_xent
 from mocose_study.systems.flow import Flow
-from mocose_study.systems.is_bert import ConvolutionalEncoder, ISBert, disagreement
+from mocose_study.systems.is_bert import ISBert, disagreement
 
 SENTENCES = open_sentences(12, start=50)
 
 
-def flow_of(config, vectors=SENTENCES):
+def flow_of(config):
     torch.manual_seed(0)
-    return Flow(config, load_encoder(config, "cpu"), vectors)
+    return Flow(config, load_encoder(config, "cpu"), SENTENCES)
 
 
 @pytest.fixture
@@ -62,12 +63,12 @@ def test_a_flow_starts_with_features_of_mean_0_and_variance_1(small):
     torch.testing.assert_close(found.std(0), torch.ones(16), atol=1e-4, rtol=0)
 
 
-@pytest.mark.parametrize("lengths", ["equal", "one"])  # a vector has no length
-@pytest.mark.parametrize("statistics", ["task", "corpus"])
+@pytest.mark.parametrize("statistics, lengths", [("task", "equal"), ("corpus", "one")])
 def test_a_flow_is_trained_and_its_encoder_is_not(small, statistics, lengths):
-    config = small(method="flow", pooling="first_last", statistics=statistics, steps=30,
-                   eval_every=10, batch_size=32, selection="last", head_lr=3e-3,
-                   batch_lengths=lengths)  # fmt: skip
+    """A vector has no length: `batch_lengths` changes nothing."""
+    training = dict(steps=30, eval_every=10, batch_size=32, head_lr=3e-3, selection="last")
+    texts = dict(pooling="first_last", statistics=statistics, batch_lengths=lengths)
+    config = small(method="flow", **training, **texts)
     fitted = METHODS["flow"](config, bar=False)
     losses = [row["loss"] for row in fitted.progress.history]
     assert losses[-1] < losses[0]
@@ -92,18 +93,11 @@ def test_the_jensen_shannon_loss_in_loops():
 
 
 def is_bert(small):
-    torch.manual_seed(0)
-    config = small(method="is_bert")
-    encoder = load_encoder(config, "cpu", ConvolutionalEncoder)
-    return ISBert(config, encoder, ISBert.inputs(config, encoder))
-
-
-def convolutional(small):
-    return is_bert(small).encoder
+    return built(ISBert, small(method="is_bert"))
 
 
 def test_local_vectors_are_windows_of_1_3_and_5_tokens(small):
-    encoder = convolutional(small)
+    encoder = is_bert(small).encoder
     ids, mask = encoder.pad(encoder.tokenize(SENTENCES[:1]))
     local = encoder.local(encoder.words(ids), mask)[0]
     states = encoder.model(ids).last_hidden_state[0]
@@ -122,7 +116,7 @@ def test_local_vectors_are_windows_of_1_3_and_5_tokens(small):
 
 
 def test_padding_changes_no_sentence_vector(small):
-    encoder = convolutional(small)
+    encoder = is_bert(small).encoder
     together = encoder.encode(SENTENCES)
     alone = np.concatenate([encoder.encode([s]) for s in SENTENCES])
     np.testing.assert_allclose(together, alone, atol=1e-5)
@@ -143,12 +137,6 @@ def test_the_loss_of_a_batch_is_that_of_its_tokens(small):
     torch.testing.assert_close(system.loss(ids), expected, rtol=1e-4, atol=1e-5)
 
 
-def test_is_bert_trains(small):
-    fitted = METHODS["is_bert"](small(method="is_bert", steps=20, eval_every=10), bar=False)
-    losses = [row["loss"] for row in fitted.progress.history]
-    assert losses[-1] < losses[0] and np.isfinite(fitted.encode(SENTENCES)).all()
-
-
 def test_nt_xent_in_loops():
     generator = torch.Generator().manual_seed(1)
     anchors, positives = (torch.randn(4, 6, generator=generator) for _ in range(2))
@@ -160,41 +148,30 @@ def test_nt_xent_in_loops():
 
 
 @pytest.fixture
-def articles(tmp_path):
-    """Ten documents of thirty sentences."""
-    texts = open_sentences(300, start=300)
-    parts = ["\n".join(texts[i : i + 30]) for i in range(0, 300, 30)]
-    path = tmp_path / "articles.txt"
-    path.write_text("\n\n".join(parts) + "\n")
-    return path
+def spanned(small, tmp_path):
+    """Makes Configs of DeCLUTR on ten documents of thirty sentences."""
+    corpus = str(articles(tmp_path / "articles.txt", 10, 30))
+    defaults = dict(method="declutr", corpus=corpus, corpus_size=300, pooling="mean", span_min=4)
+    return lambda **changes: small(**{**defaults, **changes})
 
 
-def with_spans(small, articles, **changes):
-    return small(method="declutr", corpus=str(articles), corpus_size=300, pooling="mean",
-                 span_min=4, **changes)  # fmt: skip
-
-
-def test_spans_lie_in_one_document_and_positives_touch_their_anchor(small, articles):
-    config = with_spans(small, articles, span_positives=3)
-    encoder = load_encoder(config, "cpu")
-    spans = Spans(config, encoder)
-    assert list(spans.usable) == list(range(10))
-    words = encoder.tokenizer(articles.read_text().split("\n\n"), add_special_tokens=False)
-    for number, ids in enumerate(words["input_ids"]):
-        start = spans.starts[number]
-        assert spans.tokens[start : start + spans.lengths[number]].tolist() == ids
-    # tokens that name their own place in the corpus show where a span was taken from
-    spans.tokens = np.arange(len(spans.tokens)) + 1_000
+def test_spans_lie_in_one_document_and_positives_touch_their_anchor(spanned):
+    config = spanned(span_positives=3)
+    system = built(DeCLUTR, config)
+    texts = Path(config.corpus).read_text().split("\n\n")
+    words = system.encoder.tokenizer(texts, add_special_tokens=False)["input_ids"]
+    assert [text.tolist() for text in system.ids] == words
+    # tokens that name their own place in the document show where a span was taken from
+    document = np.arange(len(words[4])) + 1_000
     rng = np.random.default_rng(0)
     sizes, kinds = [], set()
     for _ in range(100):
-        anchors, positives = spans.draw(4, rng)
+        anchors, positives = system.spans(document, rng)
         assert len(anchors) == 2 and len(positives) == 6
         for i, positive in enumerate(positives):
             a, p = anchors[i // 3][1:-1], positive[1:-1]
             for span in (a, p):
                 assert span == list(range(span[0], span[0] + len(span))) and 4 <= len(span) <= 14
-                assert spans.starts[4] + 1_000 <= span[0] and span[-1] < spans.starts[5] + 1_000
             assert p[0] <= a[-1] + 1 and p[-1] + 1 >= a[0]
             kinds.add(len(set(a) & set(p)) and ("inside" if set(p) <= set(a) else "overlaps"))
             sizes.append((len(a), len(p)))
@@ -204,10 +181,8 @@ def test_spans_lie_in_one_document_and_positives_touch_their_anchor(small, artic
     assert shorter == pytest.approx(4 + 10.5 / 3, abs=0.8)
 
 
-def test_an_anchors_positive_is_the_mean_of_its_spans(small, articles):
-    config = with_spans(small, articles, dropout=0.0, span_mlm_weight=0.0)
-    encoder = load_encoder(config, "cpu")
-    system = DeCLUTR(config, encoder, Spans(config, encoder))
+def test_an_anchors_positive_is_the_mean_of_its_spans(spanned):
+    system = built(DeCLUTR, spanned(dropout=0.0, span_mlm_weight=0.0))
     ids = system.encoder.tokenize(SENTENCES[:6])
     anchors, positives = ids[:2], ids[2:]
     one = [torch.from_numpy(system.encoder.encode([s]))[0] for s in SENTENCES[:6]]
@@ -217,27 +192,18 @@ def test_an_anchors_positive_is_the_mean_of_its_spans(small, articles):
     torch.testing.assert_close(system.loss(anchors, positives, g), expected, rtol=1e-3, atol=1e-4)
 
 
-def test_declutr_trains_with_its_masked_words(small, articles):
-    runs = [
-        METHODS["declutr"](with_spans(small, articles, span_mlm_weight=w), bar=False)
-        for w in (1.0, 0.0)
-    ]
+def test_declutr_trains_with_its_masked_words(spanned):
+    runs = [METHODS["declutr"](spanned(span_mlm_weight=w), bar=False) for w in (1.0, 0.0)]
     with_words, without = (r.progress.history[0]["loss"] for r in runs)
     assert with_words > without + 1  # nats; an untrained head's masked words cost several
-    assert np.isfinite(runs[0].encode(SENTENCES)).all()
 
 
-def test_a_corpus_without_documents_or_with_short_ones_is_refused(small, tmp_path, articles):
-    with pytest.raises(InputError, match="has no documents"):
-        METHODS["declutr"](small(method="declutr"), bar=False)
-    path = tmp_path / "sentences.txt"
-    path.write_text("\n".join(open_sentences(64)))
-    with pytest.raises(InputError, match="has no documents"):
-        METHODS["declutr"](small(method="declutr", corpus=str(path)), bar=False)
-    with pytest.raises(InputError, match=r"has 10 documents of 64 tokens .* batch_size = 11 needs"):
-        METHODS["declutr"](with_spans(small, articles, batch_size=11), bar=False)
-    with pytest.raises(InputError, match="span_min = 15"):
-        small(method="declutr", span_min=15)
-    with pytest.raises(InputError, match="reads only 75 tokens"):
-        METHODS["declutr"](with_spans(small, articles, max_length=80), bar=False)
-    assert corpora.load_corpus(str(articles), 300)["document"][-1] == 9
+def test_a_corpus_without_documents_or_with_short_ones_is_refused(spanned, tmp_path):
+    plain = str(articles(tmp_path / "sentences.txt", 1, 64))
+    for changes, sentence in (
+        (dict(corpus=plain, corpus_size=64), "has no documents"),
+        (dict(batch_size=11), r"has 10 documents of 64 tokens .* batch_size = 11 needs"),
+        (dict(max_length=80), "reads only 75 tokens"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            METHODS["declutr"](spanned(**changes), bar=False)

@@ -22,14 +22,11 @@ def correlated(n=400, width=8):
     return rng.normal(size=(n, width)) @ rng.normal(size=(width, width)) + 3
 
 
-def test_the_whitened_covariance_is_the_identity():
+def test_whitening_is_algorithm_1_and_keeps_the_largest_variance():
+    """(x - mean) W, after which covariance is 1; the sign of a direction is free."""
     vectors = correlated()
-    np.testing.assert_allclose(np.cov(whitening(vectors).transform(vectors).T), np.eye(8), atol=1e-4)
-
-
-def test_kept_dimensions_are_those_of_the_largest_variance():
-    """Against Algorithm 1 of the paper: (x - mean) W; the sign of a direction is free."""
-    vectors = correlated()
+    whole = whitening(vectors).transform(vectors)
+    np.testing.assert_allclose(np.cov(whole.T), np.eye(8), atol=1e-4)
     values, directions = np.linalg.eigh(np.cov(vectors.T))  # ascending
     expected = (vectors - vectors.mean(0)) @ directions[:, ::-1][:, :3] / np.sqrt(values[::-1][:3])
     found = whitening(vectors, 3).transform(vectors)
@@ -46,13 +43,10 @@ def test_directions_without_variance_are_left_out_instead_of_blown_up():
 @pytest.mark.parametrize("statistics", ["task", "corpus"])
 def test_whitening_on_its_own_statistics(small, statistics):
     config = small(method="whitening", pooling="first_last", statistics=statistics, corpus_size=200)
-    fitted = METHODS["whitening"](config)
-    texts = statistics_texts(config)
-    found = fitted.encode(texts)
+    found = METHODS["whitening"](config).encode(statistics_texts(config))
     np.testing.assert_allclose(np.cov(found.T), np.eye(found.shape[1]), atol=1e-4)
-    np.testing.assert_allclose(fitted.encode(texts[:3]), found[:3], atol=1e-3)
     # 16 wide, but both layers end in a LayerNorm without gain: the features of a text sum to 0
-    assert found.dtype == np.float32 and found.shape == (len(texts), 15)
+    assert found.dtype == np.float32 and found.shape[1] == 15
 
 
 def vectors_text(dim=4, seed=0):
@@ -105,19 +99,12 @@ def test_a_token_unknown_as_a_whole_is_cut_and_unknown_words_are_left_out(tmp_pa
     np.testing.assert_allclose(found, [[0.5, 0.5], [2.5, 2.5], [3, 3], [1.8, 1.8]], atol=1e-6)
 
 
-BAD = {
-    "a number is missing": "a 1 2\nb 3\n",
-    "a number is one too many": "a 1 2\nb 1 2\nc 1 2 3\n",
-    "a text is no number": "a 1 two\nb 1 2\n",
-    "there are no numbers": "word\n",
-    "the file is empty": "\n",
-}
-
-
-@pytest.mark.parametrize("wrong", BAD)
-def test_a_bad_file_of_vectors_is_refused_in_one_sentence(tmp_path, wrong):
+@pytest.mark.parametrize(
+    "text", ["a 1 2\nb 3\n", "a 1 2\nb 1 2\nc 1 2 3\n", "a 1 two\nb 1 2\n", "word\n", "\n"]
+)
+def test_a_bad_file_of_vectors_is_refused_in_one_sentence(tmp_path, text):
     path = tmp_path / "bad.txt"
-    path.write_text(BAD[wrong])
+    path.write_text(text)
     with pytest.raises(InputError, match=r"^bad\.txt "):
         read_vectors(path)
 
@@ -132,12 +119,10 @@ def test_without_data_folder_or_with_a_wrong_name(small, monkeypatch, tmp_path):
         METHODS["word_vectors"](config)
 
 
-@pytest.mark.parametrize("sif", [0.0, 1e-3])
-def test_word_vectors_as_a_system(small, vectors, sif):
-    fitted = METHODS["word_vectors"](small(method="word_vectors", vectors=str(vectors), sif=sif))
-    found = fitted.encode(SENTENCES)
+def test_word_vectors_as_a_system(small, vectors):
+    config = small(method="word_vectors", vectors=str(vectors), sif=1e-3)
+    found = METHODS["word_vectors"](config).encode(SENTENCES)
     assert found.shape == (30, 4) and found.dtype == np.float32 and np.isfinite(found).all()
-    np.testing.assert_allclose(found[:3], fitted.encode(SENTENCES[:3]), atol=1e-6)
 
 
 @pytest.mark.parametrize("idf", [False, True])
@@ -146,11 +131,12 @@ def test_word_counts_against_a_loop(small, monkeypatch, idf):
     monkeypatch.setattr(word_counts, "statistics_texts", lambda config: texts)
     found = METHODS["word_counts"](small(method="word_counts", idf=idf)).encode(texts)
     words = [re.findall(r"\w+|[^\w\s]", text.lower()) for text in texts]
-    weight = {w: 1 + math.log(4 / (1 + sum(w in one for one in words))) if idf else 1.0
-              for one in words for w in one}  # fmt: skip
+
+    def weight(w):
+        return 1 + math.log(4 / (1 + sum(w in one for one in words))) if idf else 1.0
 
     def product(a, b):
-        return sum(a.count(w) * b.count(w) * weight[w] ** 2 for w in {*a})
+        return sum(a.count(w) * b.count(w) * weight(w) ** 2 for w in {*a})
 
     expected = [[product(a, b) for b in words] for a in words]
     np.testing.assert_allclose(found @ found.T, expected, rtol=1e-5)

@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+from making import built
 from texts import open_sentences
 
 from mocose_lib import InputError
@@ -27,8 +28,7 @@ def config(small):
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
 def test_their_loss_on_a_batch_is_ours(config, pooling):
     config = vary(config, pooling=pooling)
-    encoder = load_encoder(config, "cpu")
-    system = SimCSE(config, encoder, SimCSE.inputs(config, encoder))
+    system = built(SimCSE, config)
     ids = system.encoder.tokenize(SENTENCES, config.max_length)
     ours = system.loss(ids, ids, torch.Generator())
     model = simcse_st.make_model(config, system.encoder)
@@ -49,14 +49,6 @@ def test_without_dropout_their_training_ends_where_ours_does(config):
     np.testing.assert_allclose(a, b, atol=1e-4)
 
 
-def test_with_dropout_their_two_views_differ(config):
-    config = vary(config, dropout=0.1)
-    model = simcse_st.make_model(config, load_encoder(config, "cpu")).train()
-    features = model.preprocess([SENTENCES[0]] * 2)
-    first, second = model(features)["sentence_embedding"]
-    assert not torch.equal(first, second)
-
-
 def test_an_encoder_kept_in_half_precision_is_trained_in_float32(config, tmp_path):
     encoder = load_encoder(config, "cpu")
     encoder.tokenizer.save_pretrained(tmp_path)
@@ -69,12 +61,3 @@ def test_a_missing_package_is_one_sentence(small, monkeypatch):
     monkeypatch.setitem(sys.modules, "accelerate", None)
     with pytest.raises(InputError, match="needs the package 'accelerate', which is not installed"):
         METHODS["simcse_reference"](small(method="simcse_reference", **THEIRS))
-
-
-@pytest.mark.parametrize("change", [
-    {"mlp": "training"}, {"selection": "dev"}, {"precision": "bf16"},
-    {"pooling": "first_last"},
-])  # fmt: skip
-def test_what_they_cannot_do_is_refused(small, change):
-    with pytest.raises(InputError, match="simcse_reference has"):
-        small(method="simcse_reference", **{**THEIRS, **change})
