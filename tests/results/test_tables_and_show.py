@@ -143,7 +143,9 @@ def test_staleness_is_that_of_the_middle_of_the_training(study):
 )
 def test_the_empirical_distance_by_hand(decay, counts, retained, expected):
     size = sum(counts)
-    config = Config(ema_decay=decay, queue_size=size, queue_init=0, batch_size=50, batch_negatives=True)
+    config = Config(
+        ema_decay=decay, queue_size=size, queue_init=0, batch_size=50, batch_negatives=True
+    )
     found = {"n": counts, "retained": retained}
     assert show.empirical_distance(found, config) == pytest.approx(expected)
 
