@@ -76,10 +76,8 @@ def rows(record: dict, part: str) -> pd.DataFrame:
         raise InputError(f"benchmark {record['id']} has no part {part!r}; run it without --parts.")
     table = pd.DataFrame(record[part])
     if "encoding" in table:  # the seconds of the transfer tasks that went into encoding
-        part = table[table["encoding"].notna()]
-        encoding = part.assign(
-            system="encoding", seconds=part["encoding"], cpu_seconds=float("nan")
-        )
+        part = table.dropna(subset="encoding").drop(columns=["seconds", "cpu_seconds"])
+        encoding = part.rename(columns={"encoding": "seconds"}).assign(system="encoding")
         table = pd.concat([table, encoding], ignore_index=True)
     return table
 
@@ -107,7 +105,8 @@ def ratios(record: dict) -> pd.DataFrame:
     """
     promises = [row for row in PROMISES.itertuples() if row.part in record]
     found = [part for row in promises if len(part := _of_promise(record, row))]
-    return pd.concat(found, ignore_index=True)[COLUMNS] if found else pd.DataFrame(columns=COLUMNS)
+    table = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=COLUMNS)
+    return table[COLUMNS].infer_objects()
 
 
 def _of_promise(record: dict, promise) -> pd.DataFrame:
@@ -120,27 +119,31 @@ def _of_promise(record: dict, promise) -> pd.DataFrame:
         found = found.reindex(table.groupby(CASE).size().index)
     found["by processor time"] = ratio(*sides, "cpu_seconds").groupby(level=CASE).median()
     found = found.assign(figure=promise.figure, target=promise.target)
-    above, below = (getattr(found["median"], name)(promise.target) for name in ("ge", "le"))
-    reached = (below if "at most" in promise.figure else above).astype(object)
+    excess = found["median"] - promise.target
+    reached = (excess <= 0 if "at most" in promise.figure else excess >= 0).astype(object)
     reached = reached.where(found["target"].notna()).where(found["median"].notna(), "not measured")
     return found.assign(reached=reached).reset_index()
 
 
+def medians(record: dict) -> pd.Series:
+    """Those of `ratios`, by figure, encoder and text."""
+    return ratios(record).set_index(["figure", *CASE])["median"]
+
+
 def answers(record: dict) -> list[str]:
     """The main ratios in sentences: the range of the medians over encoders and texts."""
-    found, said = ratios(record), []
+    found, said = medians(record).dropna(), []
     for words, figure in ANSWERS.items():
-        medians = found.loc[found["figure"] == figure, "median"].dropna()
-        ends, form = (medians.min(), medians.max()), "{:.0%}" if figure == FLOOR else "{:.1f} times"
-        measured = " to ".join(map(form.format, ends)) if len(medians) else "not measured"
-        said.append(f"{words}: {measured}.")
+        values = found[found.index.isin([figure], level=0)]
+        form = "{:.0%}" if figure == FLOOR else "{:.1f} times"
+        ends = " to ".join(form.format(end) for end in (values.min(), values.max()))
+        said.append(f"{words}: {ends if len(values) else 'not measured'}.")
     return said
 
 
 def at_the_floor(record: dict) -> list[str]:
     """What bounds the ratio to the authors' code: the same ratio for a step at the floor."""
-    found = ratios(record).set_index(["figure", "encoder", "text"])["median"]
-    authors, floor = (found.xs(name) for name in (AUTHORS, FLOOR))
+    authors, floor = (medians(record).xs(name) for name in (AUTHORS, FLOOR))
     return [
         f"{encoder}: MoCoSE reaches {share:.0%} of the floor. At the floor itself it would be "
         f"{authors[encoder, text] / share:.1f} times as fast as the authors' code."
@@ -175,13 +178,11 @@ def pretraining(record: dict) -> pd.DataFrame:
 
 def memory_growth(record: dict) -> float:
     """Megabytes that the process has grown since SETTLED of its steps."""
-    table = rows(record, "memory")
-    settled = table[table["step"] >= SETTLED * table["step"].max()]["megabytes"]
-    return float(settled.iloc[-1] - settled.iloc[0])
+    table = rows(record, "memory").set_index("step")["megabytes"]
+    return float(table.iloc[-1] - table.loc[SETTLED * table.index.max() :].iloc[0])
 
 
 def side_by_side() -> pd.DataFrame:
     """The medians of `ratios`, a column a processor."""
-    found = {name: ratios(record) for name, record in machines().items()}
-    medians = {n: t.set_index(["figure", "encoder", "text"])["median"] for n, t in found.items()}
-    return pd.DataFrame(medians).dropna(how="all")
+    found = {name: medians(record) for name, record in machines().items()}
+    return pd.DataFrame(found).dropna(how="all")

@@ -46,7 +46,7 @@ def test_operations_of_a_mocose_step_by_hand(small, fast, expected):
     each for scores, mixture and output, 131,072 up and down; for [CLS] alone 81,920 in all. The
     online branch counts three times, the target once; so do 4 and 2 linear maps of the heads with
     2,048 each; and 2 x 1,536 for the queue."""
-    config = small(corpus_size=400, batch_lengths="one", fast=fast)
+    config = small(corpus_size=400, batch_lengths="one", fast=fast, steps=1_000)
     assert training.step_flops(config) == expected
 
 
@@ -118,6 +118,14 @@ def test_a_breakdown_has_every_kind_and_the_rest(small):
     found = parts.milliseconds(config, 0.1)
     assert found.keys() == {*parts.KINDS, parts.ELEMENTWISE, parts.REST}
     assert found["matrix products"] > found["moving average"] > 0
+
+
+def test_a_point_of_the_formula_is_measured(small, monkeypatch):
+    config = small(steps=1_000, corpus_size=300, eval_every=1_000)
+    monkeypatch.setattr(cost, "points", lambda *_: [("queue", 12, config)])
+    found = cost.measure(material.SIZES["smoke"], "float32", tqdm(disable=True))
+    (row,) = json.loads(json.dumps(found["rows"]))
+    assert (row["varied"], row["value"]) == ("queue", 12) and min(list(row.values())[2:]) > 0
 
 
 # --- ratios ---
