@@ -18,30 +18,23 @@ from mocose_study.data.files import study_folder
 from mocose_study.runs.files import read_run
 
 
-def study() -> pd.DataFrame:
-    """part, seconds of every run and every notebook of the profile quick."""
-    data = study_folder() / "data"
-    runs = [("runs", read_run(p)["seconds"]) for p in (data / "runs" / "quick").glob("*.json")]
-    for path in (data / "executed" / "quick").glob("*.ipynb"):
-        noted = json.loads(path.read_text(encoding="utf-8"))["metadata"]["papermill"]
-        runs.append((path.stem, noted["duration"]))
-    return pd.DataFrame(runs, columns=["part", "seconds"])
-
-
-def tests(report: Path) -> pd.DataFrame:
-    """part, seconds of every test; the part is its folder, or its notebook."""
-    cases = pd.read_xml(report, xpath=".//testcase", parser="etree")
-    part = cases["classname"].str.split(".").str[:2].str.join("/")
-    return pd.DataFrame({"part": part, "seconds": cases["time"]})
-
-
 def write(report: Path) -> Path:
-    """suite.csv: command, part, their number, their seconds in all, the longest first."""
-    every = pd.concat({"make study": study(), "make test": tests(report)}, names=["command"])
+    """suite.csv: command, part, their number, their seconds in all, the longest first.
+
+    A part is all runs of the profile quick, one of its notebooks, or a folder of tests.
+    """
+    data = study_folder() / "data"
+    rows = [("runs", read_run(path)["seconds"]) for path in data.glob("runs/quick/*.json")]
+    for path in data.glob("executed/quick/*.ipynb"):
+        noted = json.loads(path.read_text(encoding="utf-8"))["metadata"]["papermill"]
+        rows.append((path.stem, noted["duration"]))
+    study = pd.DataFrame(rows, columns=["part", "seconds"]).assign(command="make study")
+    tests = pd.read_xml(report, xpath=".//testcase", parser="etree").assign(command="make test")
+    tests["part"] = tests["classname"].str.split(".").str[:2].str.join("/")
+    every = pd.concat([study, tests.rename(columns={"time": "seconds"})])
     table = every.groupby(["command", "part"])["seconds"].agg(number="count", seconds="sum")
     table = table.sort_values(["command", "seconds"], ascending=[True, False]).round(1)
-    path = study_folder() / "data" / "runs" / "bench" / "suite.csv"
-    table.to_csv(path)
+    table.to_csv(path := data / "runs" / "bench" / "suite.csv")
     return path
 
 

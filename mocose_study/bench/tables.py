@@ -111,8 +111,9 @@ def ratios(record: dict) -> pd.DataFrame:
 
 def _of_promise(record: dict, promise) -> pd.DataFrame:
     """The rows of `ratios` for one promise: one for each encoder and text."""
-    needed = [*CASE, "repeat", "system", "seconds", "cpu_seconds"]
-    table = rows(record, promise.part).reindex(columns=needed).fillna(dict.fromkeys(CASE, ""))
+    table = rows(record, promise.part)
+    table = table.assign(**{name: "" for name in CASE if name not in table})
+    table = table.reindex(columns=[*CASE, "repeat", "system", "seconds", "cpu_seconds"])
     sides = (table, promise.slow, promise.fast)
     found = ratio(*sides, "seconds").groupby(level=CASE).agg(**SPREAD)
     if promise.slow in NOT_MEASURED:
