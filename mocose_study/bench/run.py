@@ -66,11 +66,9 @@ def bench(
 
 def _measured(profile: str, sizes: Sizes, wanted: list[str], checkout, bar: bool) -> Path:
     unfinished = study_folder() / "data" / "checkpoints" / f"bench-{profile}.json"
-    record = about = {"profile": profile, "sizes": vars(sizes)}
-    if unfinished.exists():
-        earlier = json.loads(unfinished.read_text())
-        record = earlier if about.items() <= earlier.items() else record
-    if "peaks" not in record:
+    about = {"profile": profile, "sizes": vars(sizes)}
+    record = json.loads(unfinished.read_text()) if unfinished.exists() else {}
+    if not about.items() <= record.items():  # other numbers: nothing of it is taken over
         peaks = {p: floor.peak(p, sizes.seconds) for p in floor.DTYPES}
         record = {**about, "seconds": 0.0, "peaks": peaks}
     peaks = record["peaks"]
@@ -86,8 +84,8 @@ def _measured(profile: str, sizes: Sizes, wanted: list[str], checkout, bar: bool
     path = study_folder() / "data" / "runs" / "bench" / f"bench-{profile}-{now}.json"
     measured = {"parts": [part for part in PARTS if part in record]}
     record |= {"sizes": record["sizes"] | measured, "seconds": round(record["seconds"], 1)}
-    made = {"stamp": stamp("cuda" if "gpu" in record else "cpu")}
-    _write(path, {"id": path.stem, **record, **made})
+    record |= {"stamp": stamp("cuda" if "gpu" in record else "cpu")}
+    _write(path, {"id": path.stem, **record})
     unfinished.unlink(missing_ok=True)
     return path
 
