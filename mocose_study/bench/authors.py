@@ -3,61 +3,47 @@
 import json
 import subprocess
 import sys
-import tempfile
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
-
-import numpy as np
 
 from mocose_lib import InputError
 from mocose_study.config import Config
 from mocose_study.systems.base import load_encoder, training_ids
 
 STEP = Path(__file__).with_name("authors_step.py")
+SHAPE = "hidden_size num_hidden_layers num_attention_heads intermediate_size vocab_size".split()
 
 
-@dataclass(frozen=True)
-class Checkout:
-    """A checkout of the authors' public repository, with their versions in its folder .venv.
+def checkout(folder: Path) -> Path:
+    """The folder of a checkout of the authors' public repository.
 
-    Without such a folder this Python is used. Raises InputError when `folder` has no mocose.py.
+    Raises InputError when it has no mocose.py.
     """
-
-    folder: Path
-
-    def __post_init__(self):
-        if not (self.folder / "mocose.py").is_file():
-            raise InputError(f"{self.folder} is no checkout of the authors' code: no mocose.py.")
-
-    def timed(self, config: Config, seconds: float) -> dict[str, float]:
-        """Seconds a step. Raises InputError when their code fails, with its last line."""
-        python = self.folder / ".venv" / "bin" / "python"
-        with tempfile.TemporaryDirectory() as folder:
-            request = Path(folder) / "request.json"
-            request.write_text(json.dumps(_request(config, seconds, Path(folder) / "ids.npy")))
-            command = [str(python if python.exists() else sys.executable), STEP, request]
-            found = subprocess.run(command, cwd=self.folder, capture_output=True, text=True)
-        if found.returncode:
-            last = (found.stderr.strip().splitlines() or ["no message"])[-1]
-            raise InputError(f"the authors' code failed: {last}; see the recipe in 90_speed.")
-        return json.loads(found.stdout.splitlines()[-1])
+    if not (folder / "mocose.py").is_file():
+        raise InputError(f"{folder} is no checkout of the authors' code: no mocose.py.")
+    return folder.resolve()
 
 
-def _request(config: Config, seconds: float, ids: Path) -> dict:
-    """What `authors_step.py` needs: shapes, numbers, and token ids padded to one length."""
+def timed(folder: Path, config: Config, seconds: float) -> dict[str, float]:
+    """Seconds a step, with the versions of the checkout's folder .venv, or without it with ours.
+
+    All sentences are padded to the greatest length. Raises InputError when their code fails, with
+    its last line.
+    """
     encoder = load_encoder(config, "cpu")
-    rows = training_ids(config, encoder)["input_ids"][:]
-    padded = np.full((len(rows), config.max_length), encoder.tokenizer.pad_token_id)
-    for row, tokens in zip(padded, rows, strict=True):
-        row[: len(tokens)] = tokens
-    np.save(ids, padded)
-    shape = encoder.model.config.to_dict()
-    names = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
-    numbers = ("batch_size", "lr", "weight_decay", "max_grad_norm", "ema_decay")
-    return {
-        "encoder": {name: shape[name] for name in (*names, "vocab_size")},
-        "ids": str(ids),
+    ids = {"input_ids": training_ids(config, encoder)["input_ids"][:]}
+    padded = encoder.tokenizer.pad(ids, padding="max_length", max_length=config.max_length)
+    request = {
+        "encoder": {name: getattr(encoder.model.config, name) for name in SHAPE},
+        "ids": padded["input_ids"],
         "padding": encoder.tokenizer.pad_token_id,
         "seconds": seconds,
-        "config": {name: getattr(config, name) for name in (*numbers, "queue_size", "queue_init")},
+        "config": asdict(config),
     }
+    own = folder / ".venv" / "bin" / "python"
+    command, text = [own if own.exists() else sys.executable, STEP], json.dumps(request)
+    found = subprocess.run(command, input=text, cwd=folder, capture_output=True, text=True)
+    if found.returncode:
+        last = (found.stderr.strip().splitlines() or ["no message"])[-1]
+        raise InputError(f"the authors' code failed: {last}; see the recipe in 90_speed.")
+    return json.loads(found.stdout.splitlines()[-1])

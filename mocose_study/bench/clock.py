@@ -1,7 +1,12 @@
-"""Time taken from inside a loop that knows nothing of it."""
+"""How time is taken: from inside a loop that knows nothing of it, in turns, in new processes.
 
+A loop is a function of `tick`, which it calls at the begin of each step until that raises Enough.
+"""
+
+import multiprocessing
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
@@ -9,11 +14,32 @@ from random import Random
 import torch
 from tqdm.auto import tqdm
 
+from mocose_study.runs.pool import start_worker
+
 WARM = 3  # steps that do not count: caches fill, memory is claimed
+Tick = Callable[[], None]
+Loop = Callable[[Tick], object]
+Cases = Iterable[tuple[dict, dict[str, Callable[[], dict]]]]  # what a case is, and its turns
 
 
 class Enough(Exception):
-    """Ends a loop from inside, as soon as it has been timed for long enough."""
+    """Ends a loop from inside."""
+
+
+def run(loop: Loop, tick: Tick) -> None:
+    """The loop, until it ends by Enough or by returning."""
+    with suppress(Enough):
+        loop(tick)
+
+
+def ticking(call: Callable, tick: Tick) -> Callable:
+    """`call`, which begins a step each time."""
+
+    def ticked(*arguments):
+        tick()
+        return call(*arguments)
+
+    return ticked
 
 
 @dataclass
@@ -24,7 +50,7 @@ class Clock:
     wall: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
 
-    def step(self) -> None:
+    def tick(self) -> None:
         """Begins a step. Raises Enough once no more steps are needed."""
         now = time.perf_counter()
         last = len(self.wall) > WARM and now - self.wall[WARM] >= self.seconds
@@ -41,47 +67,48 @@ class Clock:
         steps = len(self.wall) - 1 - WARM
         if steps < 1:
             raise ValueError(f"{len(self.wall)} ticks are too few to time a step")
-        seconds = (self.wall[-1] - self.wall[WARM]) / steps
-        return {
-            "seconds": seconds,
-            "cpu_seconds": (self.cpu[-1] - self.cpu[WARM]) / steps,
-            "steps": steps,
-        }
+        wall, cpu = ((ticks[-1] - ticks[WARM]) / steps for ticks in (self.wall, self.cpu))
+        return {"seconds": wall, "cpu_seconds": cpu, "steps": steps}
 
 
-def ticking(call: Callable, clock) -> Callable:
-    """`call`, which begins a step of `clock` each time."""
-
-    def ticked(*arguments):
-        clock.step()
-        return call(*arguments)
-
-    return ticked
-
-
-def timed(loop: Callable[[Clock], object], seconds: float) -> dict[str, float]:
-    """What a step of `loop(clock)` takes; the loop ends by Enough or by returning."""
+def timed(loop: Loop, seconds: float) -> dict[str, float]:
+    """What a step of the loop takes, from steps of `seconds` in all."""
     clock = Clock(seconds)
-    with suppress(Enough):
-        loop(clock)
+    run(loop, clock.tick)
     return clock.result()
 
 
-def clocked(work: Callable[[], dict | None]) -> dict[str, float]:
-    """Seconds of `work()` on both clocks, with the numbers that it returns as `scores`."""
+def clocked(work: Callable, *arguments) -> dict:
+    """Seconds of `work(*arguments)` on both clocks; what it returns, if anything, is `scores`."""
     wall, cpu = time.perf_counter(), time.process_time()
-    found = work()
+    found = work(*arguments)
     row = {"seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - cpu}
     return row | {"scores": found} if found else row
 
 
-def in_turns(turns: dict[str, Callable[[], dict]], repeats: int, bar: tqdm) -> Iterator[dict]:
-    """Rows of `repeats` rounds: in each one every system has a turn, in random order."""
-    rng = Random(0)
-    for repeat in range(repeats):
-        order = list(turns)
-        rng.shuffle(order)
-        for name in order:
-            bar.set_postfix_str(name, refresh=True)
-            yield {"system": name, "repeat": repeat, **turns[name]()}
-            bar.update()
+def rows(cases: Cases, repeats: int, bar: tqdm) -> list[dict]:
+    """What every turn gives: in each of `repeats` rounds every system of a case has a turn.
+
+    The order within a round is random, so that nothing always follows the same neighbour.
+    """
+    found = []
+    for case, turns in cases:
+        rng = Random(0)
+        for repeat in range(repeats):
+            for name in rng.sample(list(turns), len(turns)):
+                bar.set_postfix_str(name, refresh=True)
+                found.append({**case, "system": name, "repeat": repeat, **turns[name]()})
+                bar.update()
+    return found
+
+
+def processes(number: int, work: Callable, *arguments) -> list:
+    """What `work(*arguments)` gives in each of `number` new single-threaded processes."""
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(number, spawn, start_worker) as pool:
+        return [job.result() for job in [pool.submit(work, *arguments) for _ in range(number)]]
+
+
+def apart(work: Callable, *arguments):
+    """What `work(*arguments)` gives in a process of its own."""
+    return processes(1, work, *arguments)[0]

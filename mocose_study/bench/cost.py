@@ -7,18 +7,19 @@ term is the floor, measured apart. The other three numbers are fitted to all poi
 from collections.abc import Iterator
 from functools import partial
 
-import numpy as np
+import pandas as pd
 from scipy.optimize import nnls
 
 from mocose_study.config import Config, vary
 from mocose_study.systems.base import load_encoder
 
 from . import floor
-from .clock import in_turns, timed
+from .clock import Cases, rows, timed
 from .material import Sizes, config_of, encoder_folder
-from .training import our_mocose
+from .training import our_mocose, step_flops
 
 ROWS = 600  # sentences
+GROWING = {"activation": "activations", "parameter": "parameters"}  # fitted number, its factor
 
 
 def points(sizes: Sizes, precision: str) -> Iterator[tuple[str, int, Config]]:
@@ -36,40 +37,43 @@ def points(sizes: Sizes, precision: str) -> Iterator[tuple[str, int, Config]]:
 
 
 def features(config: Config) -> dict[str, float]:
-    """FLOPs of a step; activations: tokens x width x layers, and logits; trained parameters."""
+    """FLOPs of a step, activations that grow with the batch, and trained parameters."""
     encoder = load_encoder(config, "cpu")
-    settings = encoder.model.config
-    tokens = config.batch_size * config.max_length
-    logits = config.batch_size * config.queue_size
+    width, layers = encoder.width, encoder.model.config.num_hidden_layers
+    hidden = config.batch_size * config.max_length * width * layers
     return {
-        "flops": floor.step_flops(config, encoder, config.max_length),
-        "activations": tokens * settings.hidden_size * settings.num_hidden_layers + logits,
+        "flops": step_flops(config),
+        "activations": hidden + config.batch_size * config.queue_size,
         "parameters": sum(p.numel() for p in encoder.parameters()),
     }
 
 
-def fitted(rows: list[dict], peak: float) -> dict[str, float]:
+def fitted(table: pd.DataFrame, peak: float) -> dict[str, float]:
     """The formula's three numbers, in seconds, by non-negative least squares of relative errors."""
-    seconds = np.array([row["seconds"] for row in rows])
-    rest = seconds - np.array([row["flops"] for row in rows]) / peak
-    terms = np.array([[1.0, row["activations"], row["parameters"]] for row in rows])
+    seconds = table["seconds"].to_numpy()
+    terms = table.assign(fixed=1.0)[["fixed", *GROWING.values()]].to_numpy()
     scale = terms.max(0)
-    found, _ = nnls(terms / scale / seconds[:, None], rest / seconds)
-    return dict(zip(("fixed", "activation", "parameter"), found / scale, strict=True))
+    rest = 1 - table["flops"].to_numpy() / peak / seconds
+    found, _ = nnls(terms / scale / seconds[:, None], rest)
+    return dict(zip(("fixed", *GROWING), found / scale, strict=True))
 
 
-def predicted(row: dict, peak: float, fit: dict[str, float]) -> float:
+def predicted(table: pd.DataFrame, peak: float, fit: dict[str, float]) -> pd.Series:
     """Seconds of a step by the formula."""
-    growing = fit["activation"] * row["activations"] + fit["parameter"] * row["parameters"]
-    return row["flops"] / peak + fit["fixed"] + growing
+    growing = sum(fit[number] * table[factor] for number, factor in GROWING.items())
+    return table["flops"] / peak + fit["fixed"] + growing
+
+
+def cases(sizes: Sizes, precision: str) -> Cases:
+    for what, value, config in points(sizes, precision):
+        turn = partial(timed, partial(our_mocose, config), sizes.seconds)
+        yield {"varied": what, "value": value, **features(config)}, {f"{what} {value}": turn}
 
 
 def measure(sizes: Sizes, precision: str, bar) -> dict:
     """Medians of the rounds at every point, with the peak."""
-    rows = []
-    for what, value, config in points(sizes, precision):
-        turn = partial(timed, partial(our_mocose, config), sizes.seconds)
-        found = [row["seconds"] for row in in_turns({f"{what} {value}": turn}, sizes.repeats, bar)]
-        about = {"varied": what, "value": value, "seconds": float(np.median(found))}
-        rows.append(about | features(config))
-    return {"precision": precision, "peak": floor.peak(precision, sizes.seconds), "rows": rows}
+    table = pd.DataFrame(rows(cases(sizes, precision), sizes.repeats, bar))
+    by = ["varied", "value", "flops", "activations", "parameters"]
+    found = table.groupby(by, sort=False)["seconds"].median().reset_index()
+    peak = floor.peak(precision, sizes.seconds)
+    return {"precision": precision, "peak": peak, "rows": found.to_dict("records")}

@@ -1,31 +1,33 @@
-"""The other parts: where a step's time goes, evaluations, a grid, memory, a GPU."""
+"""The other parts: where a step's time goes, evaluations, a grid, memory, a run's start, a GPU."""
 
 import multiprocessing
 import os
+import subprocess
+import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import suppress
 from functools import partial
 
 import psutil
 import torch
 from torch.profiler import ProfilerActivity, profile
+from transformers import AutoTokenizer
 
 from mocose_lib import Encoder, evaluate
 from mocose_lib.encoder import token_ids
 from mocose_lib.evaluation import transfer
 from mocose_study.config import Config, vary
-from mocose_study.data import benchmarks
+from mocose_study.data import benchmarks, tokens
+from mocose_study.data.corpora import BATCH, load_corpus, tokenized
+from mocose_study.data.encoders import locate
 from mocose_study.data.sources import folder
 from mocose_study.fast import logistic
-from mocose_study.runs.pool import start_worker
 from mocose_study.systems import METHODS, simcse_st
 from mocose_study.systems.base import load_encoder
 from mocose_study.systems.probe import Probe
 
-from .clock import WARM, Clock, Enough, clocked, timed
-from .material import BASE, Sizes, config_of
-from .training import Cases, at_peak, our_mocose
+from .clock import WARM, Cases, Clock, Enough, Tick, apart, clocked, processes, run, timed
+from .material import BASE, LENGTH, Sizes, config_of
+from .training import OPEN, at_peak, our_mocose
 
 # Parts of the names of torch's operators; the first kind that fits counts.
 KINDS = {
@@ -40,6 +42,7 @@ KINDS = {
 ELEMENTWISE, REST = "other elementwise operations", "Python and autograd"
 THEIR_BATCH, OUR_BATCH = 16, 128  # their evaluator's default, and that of Encoder.encode
 NOTES = 50  # of the memory, in all
+TEXT = {"open": OPEN, "wiki900k": 900_000}  # sentences of the corpora that are laid out
 
 
 def kind_of(operator: str) -> str:
@@ -48,30 +51,23 @@ def kind_of(operator: str) -> str:
     return next(fits, ELEMENTWISE)
 
 
-class Watching(Clock):
-    """Has the profiler watch the steps that count, and not the first ones."""
-
-    profiler = None
-
-    def step(self) -> None:
-        super().step()
-        if len(self.wall) == WARM + 1:
-            self.profiler.start()
-
-
 def milliseconds(config: Config, seconds: float) -> dict[str, float]:
     """Milliseconds of a MoCoSE step by kind of operation; REST is what no operator took."""
-    clock = Watching(seconds)
-    clock.profiler = profile(activities=[ProfilerActivity.CPU])
-    with suppress(Enough):
-        our_mocose(config, clock)
-    clock.profiler.stop()
-    timed = clock.result()
+    clock, profiler = Clock(seconds), profile(activities=[ProfilerActivity.CPU])
+
+    def tick() -> None:
+        clock.tick()
+        if len(clock.wall) == WARM + 1:  # the first steps do not count
+            profiler.start()
+
+    run(partial(our_mocose, config), tick)
+    profiler.stop()
+    step = clock.result()
     found = dict.fromkeys((*KINDS, ELEMENTWISE), 0.0)
-    for event in clock.profiler.key_averages():
+    for event in profiler.key_averages():
         if event.key.startswith(("aten::", "Optimizer")):
-            found[kind_of(event.key)] += event.self_cpu_time_total / 1e3 / timed["steps"]
-    return found | {REST: max(0.0, 1e3 * timed["seconds"] - sum(found.values()))}
+            found[kind_of(event.key)] += event.self_cpu_time_total / 1e3 / step["steps"]
+    return found | {REST: max(0.0, 1e3 * step["seconds"] - sum(found.values()))}
 
 
 def breakdown(sizes: Sizes, precisions: tuple[str, ...]) -> list[dict]:
@@ -80,17 +76,10 @@ def breakdown(sizes: Sizes, precisions: tuple[str, ...]) -> list[dict]:
     for encoder in sizes.encoders:
         for precision in precisions:
             config = config_of(encoder, "full", precision, sizes.sentences)
-            found = processes(1, milliseconds, config, sizes.seconds)[0]
             case = {"encoder": encoder, "precision": precision}
-            rows += [{**case, "kind": kind, "milliseconds": ms} for kind, ms in found.items()]
+            for kind, found in apart(milliseconds, config, sizes.seconds).items():
+                rows.append({**case, "kind": kind, "milliseconds": found})
     return rows
-
-
-def processes(number: int, work, *arguments) -> list:
-    """What `work(*arguments)` gives in each of `number` new single-threaded processes."""
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(number, spawn, start_worker) as pool:
-        return [job.result() for job in [pool.submit(work, *arguments) for _ in range(number)]]
 
 
 def our_sts(encoder: Encoder, name: str) -> dict[str, float]:
@@ -114,9 +103,9 @@ def their_sts(model, name: str, batch_size: int) -> dict[str, float]:
 
 def transfer_turn(encoder: Encoder) -> dict[str, float]:
     """Seconds of all transfer tasks, and those of them that went into encoding."""
-    inside = []
     token_ids.cache_clear()
     tasks = {name: benchmarks.transfer_task(name) for name in benchmarks.TRANSFER}
+    inside = []
 
     def encode(sentences):
         start = time.perf_counter()
@@ -128,11 +117,11 @@ def transfer_turn(encoder: Encoder) -> dict[str, float]:
     return row | {"encoding": sum(inside)}
 
 
-def probing(encoder: Encoder, name: str, clock: Clock) -> None:
+def probing(encoder: Encoder, name: str, tick: Tick) -> None:
     """Looks at the geometry over and over, as training does every `probe_every` steps."""
     probe = Probe(encoder, name)
     while True:
-        clock.step()
+        tick()
         probe()
 
 
@@ -145,15 +134,15 @@ def evaluation(sizes: Sizes) -> Cases:
         model = simcse_st.make_model(config, encoder).eval()
         model.max_seq_length = encoder.max_length
         turns = {
-            "STS": partial(clocked, partial(our_sts, encoder, name)),
+            "STS": partial(clocked, our_sts, encoder, name),
             "probe": partial(timed, partial(probing, encoder, name), sizes.seconds),
             "step": partial(timed, partial(our_mocose, config), sizes.seconds),
         }
         if folder():
             turns["transfer"] = partial(transfer_turn, encoder)
         for size in (THEIR_BATCH, OUR_BATCH):
-            work = partial(their_sts, model, name, size)
-            turns[f"sentence-transformers STS, batch {size}"] = partial(clocked, work)
+            work = partial(clocked, their_sts, model, name, size)
+            turns[f"sentence-transformers STS, batch {size}"] = work
         yield {"encoder": label, "benchmark": name}, turns
 
 
@@ -175,10 +164,11 @@ def side_by_side(number: int, threads: int, sizes: Sizes, device: str = "cpu") -
     """Seconds a run: from the common start to the last end, over all runs."""
     with multiprocessing.get_context("spawn").Manager() as manager:
         ready = manager.Barrier(number, timeout=600)
-        spans = processes(number, grid_work, threads, device, sizes, ready)
-    whole = max(end for _, end in spans) - min(start for start, _ in spans)
-    found = {"processes": number, "threads": threads}
-    return found | {"seconds": whole / (number * sizes.grid_runs)}
+        starts, ends = zip(
+            *processes(number, grid_work, threads, device, sizes, ready), strict=True
+        )
+    seconds = (max(ends) - min(starts)) / (number * sizes.grid_runs)
+    return {"processes": number, "threads": threads, "seconds": seconds}
 
 
 def grid(sizes: Sizes) -> Cases:
@@ -188,43 +178,56 @@ def grid(sizes: Sizes) -> Cases:
     yield {}, {name: partial(side_by_side, *way, sizes) for name, way in ways.items()}
 
 
-class Resident:
-    """Stands where a Clock would: notes the process's resident memory, and ends after `steps`."""
-
-    def __init__(self, steps: int):
-        self.steps, self.count, self.rows = steps, 0, []
-
-    def step(self) -> None:
-        if self.count % max(1, self.steps // NOTES) == 0:
-            found = psutil.Process().memory_info().rss
-            self.rows.append({"step": self.count, "megabytes": found / 2**20})
-        if self.count >= self.steps:
-            raise Enough
-        self.count += 1
-
-
-def resident_memory(steps: int, sentences: int) -> list[dict]:
-    config = config_of("2x128", "natural", "float32", sentences, batch_lengths="mixed")
-    resident = Resident(steps)
-    with suppress(Enough):
-        our_mocose(config, resident)
-    return resident.rows
-
-
-def memory(sizes: Sizes) -> list[dict]:
+def resident_memory(sizes: Sizes) -> list[dict]:
     """step, megabytes of a process that trains on batches of ever new shapes."""
-    return processes(1, resident_memory, sizes.memory_steps, sizes.sentences)[0]
+    config = config_of("2x128", "natural", "float32", sizes.sentences, batch_lengths="mixed")
+    process, seen = psutil.Process(), []
+
+    def tick() -> None:
+        seen.append({"step": len(seen), "megabytes": process.memory_info().rss / 2**20})
+        if len(seen) > sizes.memory_steps:
+            raise Enough
+
+    run(partial(our_mocose, config), tick)
+    return seen[:: max(1, sizes.memory_steps // NOTES)]
+
+
+def start() -> list[dict]:
+    """what, seconds: the text laid out once, and what a run does before its first step."""
+    tokenizer, found = AutoTokenizer.from_pretrained(locate("tiny")), {}
+    for name, size in TEXT.items():
+        if name == "open" or folder():
+            text = (load_corpus(name, size), tokens.token_ids(tokenizer, LENGTH))
+            found[f"{size:,} sentences"] = clocked(lay_out, *text)["seconds"]
+    command = [sys.executable, "-c", "import mocose_study.runs.run"]
+    found["imports"] = clocked(subprocess.check_call, command)["seconds"]
+    found |= apart(warm)
+    return [{"what": what, "seconds": seconds} for what, seconds in found.items()]
+
+
+def lay_out(corpus, ids_of) -> None:
+    for batch in corpus.iter(BATCH):
+        ids_of(batch["sentence"])
+
+
+def warm() -> dict[str, float]:
+    """Seconds for a run's encoder, text and first evaluation, once all of them are in the cache."""
+    name, begun = "real" if folder() else "open", time.perf_counter()
+    encoder = Encoder.load(locate("tiny"))
+    tokenized(load_corpus("open", TEXT["open"]), encoder.tokenizer, LENGTH)
+    loaded = time.perf_counter()
+    evaluate(encoder.encode, benchmarks.dev_tables(name))
+    return {"encoder and text": loaded - begun, "first evaluation": time.perf_counter() - loaded}
 
 
 def gpu(sizes: Sizes, device: str = "cuda", encoder: str = BASE) -> Cases:
     """A MoCoSE step of BERT-base beside its floor, and many small runs side by side."""
     config = config_of(encoder, "full", "bf16", sizes.sentences)
-    yield (
-        {"encoder": encoder},
-        {
-            "MoCoSE bf16": partial(timed, lambda c: our_mocose(config, c, device), sizes.seconds),
-            "floor bf16": partial(at_peak, config, sizes.seconds, device),
-            "one at a time": partial(side_by_side, 1, 1, sizes, device),
-            "side by side": partial(side_by_side, sizes.gpu_runs, 1, sizes, device),
-        },
-    )
+    step = partial(our_mocose, config, device=device)
+    turns = {
+        "MoCoSE bf16": partial(timed, step, sizes.seconds),
+        "floor bf16": partial(at_peak, config, "bf16", sizes.seconds, device),
+        "one at a time": partial(side_by_side, 1, 1, sizes, device),
+        "side by side": partial(side_by_side, sizes.gpu_runs, 1, sizes, device),
+    }
+    yield {"encoder": encoder}, turns

@@ -3,7 +3,6 @@
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, replace
 from pathlib import Path
 
 import torch
@@ -17,9 +16,9 @@ from mocose_study.runs.files import finite
 from mocose_study.runs.stamp import stamp
 from mocose_study.systems.simcse_st import library
 
-from . import before, cost, floor, parts, training
-from .authors import Checkout
-from .clock import in_turns
+from . import authors as peers
+from . import cost, floor, parts, training
+from .clock import rows
 from .material import SIZES, Sizes
 
 PARTS = "training breakdown evaluation cost grid memory pretraining start gpu".split()
@@ -41,7 +40,7 @@ def bench(
     finished part. Raises InputError on an unknown profile or part, on numbers out of range, or
     when a peer is missing.
     """
-    sizes = choose(SIZES, profile, "size of the benchmark")
+    sizes = vars(choose(SIZES, profile, "size of the benchmark"))
     if repeats is not None and repeats < 1:
         raise InputError(f"repeats = {repeats} measures nothing; it must be 1 or more.")
     if seconds is not None and not 0 < seconds <= 3600:
@@ -54,31 +53,28 @@ def bench(
             "part 'gpu' of the benchmark needs a GPU that torch can use; leave it out."
         )
     library()
-    sizes = replace(sizes, repeats=repeats or sizes.repeats, seconds=seconds or sizes.seconds)
-    checkout = Checkout(Path(authors).resolve()) if authors else None
+    asked = {"repeats": repeats or sizes["repeats"], "seconds": seconds or sizes["seconds"]}
+    checkout = peers.checkout(Path(authors).resolve()) if authors else None
     wanted = [p for p in PARTS if (p in parts if parts else has_gpu or p != "gpu")]
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return _measured(profile, sizes, wanted, checkout, bar)
+        return _measured(profile, Sizes(**sizes | asked), wanted, checkout, bar)
     finally:
         torch.set_num_threads(threads)
 
 
-def _measured(profile: str, sizes: Sizes, wanted: list[str], authors, bar: bool) -> Path:
+def _measured(profile: str, sizes: Sizes, wanted: list[str], checkout, bar: bool) -> Path:
     unfinished = study_folder() / "data" / "checkpoints" / f"bench-{profile}.json"
-    about = {"profile": profile, "sizes": json.loads(json.dumps(asdict(sizes)))}
-    record = {**about, "seconds": 0.0}
-    if unfinished.exists():
-        earlier = json.loads(unfinished.read_text())
-        if {name: earlier[name] for name in about} == about:
-            record = earlier
-    if "peaks" not in record:
-        record["peaks"] = {p: floor.peak(p, sizes.seconds) for p in floor.DTYPES}
+    about = {"profile": profile, "sizes": vars(sizes)}
+    record = json.loads(unfinished.read_text()) if unfinished.exists() else {}
+    if not about.items() <= record.items():  # other numbers: nothing of it is taken over
+        peaks = {p: floor.peak(p, sizes.seconds) for p in floor.DTYPES}
+        record = {**about, "seconds": 0.0, "peaks": peaks}
     peaks = record["peaks"]
     precisions = ("float32", "bf16") if peaks["bf16"] > peaks["float32"] else ("float32",)
     with tqdm(desc="bench", unit=" turns", disable=not bar) as shown:
-        for part, measure in _work(sizes, precisions, authors, shown).items():
+        for part, measure in _work(sizes, precisions, checkout, shown).items():
             if part in wanted and part not in record:
                 started = time.monotonic()
                 record[part] = measure()
@@ -86,30 +82,28 @@ def _measured(profile: str, sizes: Sizes, wanted: list[str], authors, bar: bool)
                 _write(unfinished, record)
     now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     path = study_folder() / "data" / "runs" / "bench" / f"bench-{profile}-{now}.json"
-    record["sizes"]["parts"] = [part for part in PARTS if part in record]
-    record = {"id": path.stem, **record, "seconds": round(record["seconds"], 1)}
-    _write(path, record | {"stamp": stamp("cuda" if "gpu" in record else "cpu")})
+    measured = {"parts": [part for part in PARTS if part in record]}
+    record |= {"sizes": record["sizes"] | measured, "seconds": round(record["seconds"], 1)}
+    record |= {"stamp": stamp("cuda" if "gpu" in record else "cpu")}
+    _write(path, {"id": path.stem, **record})
     unfinished.unlink(missing_ok=True)
     return path
 
 
-def _work(sizes: Sizes, precisions, authors, shown: tqdm) -> dict[str, Callable]:
+def _work(sizes: Sizes, precisions, checkout, shown: tqdm) -> dict[str, Callable]:
     """What measures every part."""
     long = min(sizes.repeats, sizes.long_repeats)
-
-    def rows(cases: training.Cases, repeats: int = long) -> list[dict]:
-        return [{**c, **row} for c, turns in cases for row in in_turns(turns, repeats, shown)]
-
+    trained = training.cases(sizes, precisions, checkout)
     return {
-        "training": lambda: rows(training.cases(sizes, precisions, authors), sizes.repeats),
+        "training": lambda: rows(trained, sizes.repeats, shown),
         "breakdown": lambda: parts.breakdown(sizes, precisions),
-        "evaluation": lambda: rows(parts.evaluation(sizes)),
+        "evaluation": lambda: rows(parts.evaluation(sizes), long, shown),
         "cost": lambda: cost.measure(sizes, precisions[-1], shown),
-        "grid": lambda: rows(parts.grid(sizes)),
-        "memory": lambda: parts.memory(sizes),
-        "pretraining": lambda: rows(before.pretraining(sizes, precisions)),
-        "start": before.start,
-        "gpu": lambda: rows(parts.gpu(sizes)),
+        "grid": lambda: rows(parts.grid(sizes), long, shown),
+        "memory": lambda: parts.apart(parts.resident_memory, sizes),
+        "pretraining": lambda: rows(training.pretraining(sizes, precisions), long, shown),
+        "start": parts.start,
+        "gpu": lambda: rows(parts.gpu(sizes), long, shown),
     }
 
 

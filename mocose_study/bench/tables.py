@@ -1,7 +1,7 @@
 """Ratios and tables from the files of benchmarks; everything shown is derived from them here."""
 
 import json
-from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 
 import pandas as pd
@@ -12,27 +12,9 @@ from mocose_study.data.files import study_folder
 from . import cost as formula
 
 SETTLED = 0.2  # of the steps, after which memory shall not grow
-# part | figure | its slow and its fast side | what the study has set itself. The ratio of seconds
-# shall reach the target; where the figure says "at most" it shall stay below.
-PROMISES = """
-training | MoCoSE float32 / authors' code | authors' code | MoCoSE float32 | 6
-training | SimCSE float32 / * | * SimCSE float32 | SimCSE float32 | 3
-training | SimCSE bf16 / * | * SimCSE bf16 | SimCSE bf16 | 3
-training | MoCoSE float32 / without fast forms | MoCoSE without fast forms | MoCoSE float32 |
-training | MoCoSE float32 / plain loop | plain MoCoSE float32 | MoCoSE float32 |
-training | MoCoSE bf16 / MoCoSE float32 | MoCoSE float32 | MoCoSE bf16 | 2
-training | floor / MoCoSE float32 | floor float32 | MoCoSE float32 | 0.5
-training | floor / MoCoSE bf16 | floor bf16 | MoCoSE bf16 |
-evaluation | STS tasks / *, its batch of 16 | * STS, batch 16 | STS | 2
-evaluation | STS tasks / *, batch of 128 | * STS, batch 128 | STS | 2
-evaluation | transfer tasks / encoding them (at most) | transfer | encoding | 3
-evaluation | probe / training step (at most) | probe | step | 1
-grid | grid: side by side / one at a time | one at a time | side by side | 1.3
-pretraining | pre-training: floor / float32 | floor float32 | pre-training float32 | 0.6
-pretraining | pre-training: bf16 / float32 | pre-training float32 | pre-training bf16 | 2
-gpu | GPU: floor / MoCoSE bf16 | floor bf16 | MoCoSE bf16 | 0.45
-gpu | GPU: many runs side by side / one | one at a time | side by side | 10
-""".replace("*", "sentence-transformers").strip()
+# A row is a figure: its slow and its fast side, and what the study has set itself. The ratio of
+# seconds shall reach the target; where the figure says "at most" it shall stay below.
+PROMISES = pd.read_csv(files(__package__) / "promises.csv")
 AUTHORS, FLOOR = "MoCoSE float32 / authors' code", "floor / MoCoSE float32"
 ANSWERS = {
     "MoCoSE beside the authors' code": AUTHORS,
@@ -41,8 +23,9 @@ ANSWERS = {
     "Share of the floor that a step reaches": FLOOR,
 }
 NOT_MEASURED = {"authors' code"}  # a row says so where a record lacks it
-COLUMNS = ["figure", "encoder", "text", "median", "low", "high", "n"]
-COLUMNS += ["by processor time", "target", "reached"]
+CASE = ["encoder", "text"]
+COLUMNS = ["figure", *CASE, "median", "low", "high", "n", "by processor time", "target", "reached"]
+SPREAD = {"median": "median", "low": "min", "high": "max", "n": "count"}  # of the rounds
 
 
 def read(path: Path) -> dict:
@@ -93,21 +76,10 @@ def rows(record: dict, part: str) -> pd.DataFrame:
         raise InputError(f"benchmark {record['id']} has no part {part!r}; run it without --parts.")
     table = pd.DataFrame(record[part])
     if "encoding" in table:  # the seconds of the transfer tasks that went into encoding
-        part = table[table["encoding"].notna()]
-        encoding = part.assign(system="encoding", seconds=part["encoding"], cpu_seconds=None)
+        part = table.dropna(subset="encoding").drop(columns=["seconds", "cpu_seconds"])
+        encoding = part.rename(columns={"encoding": "seconds"}).assign(system="encoding")
         table = pd.concat([table, encoding], ignore_index=True)
     return table
-
-
-def spread(values: pd.Series) -> dict[str, float]:
-    """Median, smallest and largest of the rounds."""
-    return {"median": values.median(), "low": values.min(), "high": values.max(), "n": len(values)}
-
-
-def ratio(table: pd.DataFrame, slow: str, fast: str, by: str = "seconds") -> pd.Series:
-    """seconds of `slow` / seconds of `fast`, round by round."""
-    column = table.set_index(["repeat", "system"])[by].unstack()
-    return (column[slow] / column[fast]).dropna()
 
 
 def throughput(record: dict) -> pd.DataFrame:
@@ -115,12 +87,15 @@ def throughput(record: dict) -> pd.DataFrame:
     table = rows(record, "training")
     table = table[~table["system"].str.startswith(("floor", "products"))]
     table = table.assign(rate=table["batch"] / table["seconds"], ms=1e3 * table["seconds"])
-    by = ["encoder", "text", "system"]
-    found = []
-    for case, group in table.groupby(by, sort=False):
-        named = dict(zip(by, case, strict=True))
-        found.append({**named, **spread(group["rate"]), "ms a step": group["ms"].median()})
-    return pd.DataFrame(found)
+    groups = table.groupby(["encoder", "text", "system"], sort=False)
+    found = groups["rate"].agg(**SPREAD)
+    return found.assign(**{"ms a step": groups["ms"].median()}).reset_index()
+
+
+def ratio(table: pd.DataFrame, slow: str, fast: str, by: str) -> pd.Series:
+    """`by` of `slow` / `by` of `fast` in every case and round that has both."""
+    wide = table.set_index([*CASE, "repeat", "system"])[by].unstack().reindex(columns=[slow, fast])
+    return (wide[slow] / wide[fast]).dropna()
 
 
 def ratios(record: dict) -> pd.DataFrame:
@@ -128,49 +103,48 @@ def ratios(record: dict) -> pd.DataFrame:
 
     A ratio says how many times as fast the figure's first side is as its second.
     """
-    promises = [[cell.strip() for cell in line.split("|")] for line in PROMISES.split("\n")]
-    found = [line for promise in promises for line in _lines(record, *promise)]
-    return pd.DataFrame(found, columns=COLUMNS)
+    promises = [row for row in PROMISES.itertuples() if row.part in record]
+    found = [part for row in promises if len(part := _of_promise(record, row))]
+    table = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=COLUMNS)
+    return table[COLUMNS].infer_objects()
 
 
-def _lines(record: dict, part: str, figure: str, slow: str, fast: str, aim: str) -> Iterator[dict]:
+def _of_promise(record: dict, promise) -> pd.DataFrame:
     """The rows of `ratios` for one promise: one for each encoder and text."""
-    if part not in record:
-        return
-    table, target = rows(record, part), float(aim) if aim else None
-    table = table.assign(**{name: "" for name in ("encoder", "text") if name not in table})
-    for (encoder, text), group in table.groupby(["encoder", "text"], sort=False):
-        line = {"figure": figure, "encoder": encoder, "text": text, "target": target}
-        pair = group[group["system"].isin([slow, fast])]
-        if pair["system"].nunique() == 2:
-            values = ratio(group, slow, fast)
-            line |= spread(values)
-            if "cpu_seconds" in pair and pair["cpu_seconds"].notna().all():
-                seconds = ratio(pair, slow, fast, "cpu_seconds")
-                line["by processor time"] = seconds.median()
-            if target:
-                reached = line["median"] <= target if "at most" in figure else None
-                line["reached"] = line["median"] >= target if reached is None else reached
-            yield line
-        elif slow in NOT_MEASURED:
-            yield line | {"reached": "not measured"}
+    table = rows(record, promise.part)
+    table = table.assign(**{name: "" for name in CASE if name not in table})
+    table = table.reindex(columns=[*CASE, "repeat", "system", "seconds", "cpu_seconds"])
+    sides = (table, promise.slow, promise.fast)
+    found = ratio(*sides, "seconds").groupby(level=CASE).agg(**SPREAD)
+    if promise.slow in NOT_MEASURED:
+        found = found.reindex(table.groupby(CASE).size().index)
+    found["by processor time"] = ratio(*sides, "cpu_seconds").groupby(level=CASE).median()
+    found = found.assign(figure=promise.figure, target=promise.target)
+    excess = found["median"] - promise.target
+    reached = (excess <= 0 if "at most" in promise.figure else excess >= 0).astype(object)
+    reached = reached.where(found["target"].notna()).where(found["median"].notna(), "not measured")
+    return found.assign(reached=reached).reset_index()
+
+
+def medians(record: dict) -> pd.Series:
+    """Those of `ratios`, by figure, encoder and text."""
+    return ratios(record).set_index(["figure", *CASE])["median"]
 
 
 def answers(record: dict) -> list[str]:
     """The main ratios in sentences: the range of the medians over encoders and texts."""
-    found, said = ratios(record), []
+    found, said = medians(record).dropna(), []
     for words, figure in ANSWERS.items():
-        medians = found.loc[found["figure"] == figure, "median"].dropna()
-        ends, form = (medians.min(), medians.max()), "{:.0%}" if figure == FLOOR else "{:.1f} times"
-        measured = " to ".join(map(form.format, ends)) if len(medians) else "not measured"
-        said.append(f"{words}: {measured}.")
+        values = found[found.index.isin([figure], level=0)]
+        form = "{:.0%}" if figure == FLOOR else "{:.1f} times"
+        ends = " to ".join(form.format(end) for end in (values.min(), values.max()))
+        said.append(f"{words}: {ends if len(values) else 'not measured'}.")
     return said
 
 
 def at_the_floor(record: dict) -> list[str]:
     """What bounds the ratio to the authors' code: the same ratio for a step at the floor."""
-    found = ratios(record).set_index(["figure", "encoder", "text"])["median"]
-    authors, floor = (found.xs(name) for name in (AUTHORS, FLOOR))
+    authors, floor = (medians(record).xs(name) for name in (AUTHORS, FLOOR))
     return [
         f"{encoder}: MoCoSE reaches {share:.0%} of the floor. At the floor itself it would be "
         f"{authors[encoder, text] / share:.1f} times as fast as the authors' code."
@@ -181,11 +155,11 @@ def at_the_floor(record: dict) -> list[str]:
 
 def cost(record: dict) -> tuple[pd.DataFrame, dict[str, float]]:
     """The measured points with floor, prediction and its relative error; the fitted numbers."""
-    points, peak = record["cost"]["rows"], record["cost"]["peak"]
-    fit = formula.fitted(points, peak)
-    table = pd.DataFrame(points).assign(floor=[point["flops"] / peak for point in points])
-    table["predicted"] = [formula.predicted(point, peak, fit) for point in points]
-    return table.assign(error=table["predicted"] / table["seconds"] - 1), fit
+    table, peak = pd.DataFrame(record["cost"]["rows"]), record["cost"]["peak"]
+    fit = formula.fitted(table, peak)
+    predicted = formula.predicted(table, peak, fit)
+    error = predicted / table["seconds"] - 1
+    return table.assign(floor=table["flops"] / peak, predicted=predicted, error=error), fit
 
 
 def same_scores(record: dict) -> float:
@@ -205,13 +179,11 @@ def pretraining(record: dict) -> pd.DataFrame:
 
 def memory_growth(record: dict) -> float:
     """Megabytes that the process has grown since SETTLED of its steps."""
-    table = rows(record, "memory")
-    settled = table[table["step"] >= SETTLED * table["step"].max()]["megabytes"]
-    return float(settled.iloc[-1] - settled.iloc[0])
+    table = rows(record, "memory").set_index("step")["megabytes"]
+    return float(table.iloc[-1] - table.loc[SETTLED * table.index.max() :].iloc[0])
 
 
 def side_by_side() -> pd.DataFrame:
     """The medians of `ratios`, a column a processor."""
-    found = {name: ratios(record) for name, record in machines().items()}
-    medians = {n: t.set_index(["figure", "encoder", "text"])["median"] for n, t in found.items()}
-    return pd.DataFrame(medians).dropna(how="all")
+    found = {name: medians(record) for name, record in machines().items()}
+    return pd.DataFrame(found).dropna(how="all")

@@ -1,52 +1,51 @@
-"""Training throughput: our MoCoSE and SimCSE, sentence-transformers' SimCSE, the authors' code."""
+"""Training throughput: ours beside sentence-transformers, the authors' code, and the floor."""
 
 import tempfile
-from collections.abc import Callable, Iterator
-from functools import partial
+from dataclasses import replace
+from functools import cache, partial
+from itertools import product
+from pathlib import Path
 
 import torch
-from transformers import TrainerCallback
+from transformers import AutoTokenizer, TrainerCallback
 
 from mocose_lib.train import train
 from mocose_study.config import Config, vary
+from mocose_study.config.profiles import PretrainConfig
+from mocose_study.data.corpora import load_corpus, tokenized
+from mocose_study.data.encoders import locate
+from mocose_study.fast.memory import keep_freed_memory
+from mocose_study.pretraining.masking import Batches
+from mocose_study.pretraining.pretrain import Pretraining
 from mocose_study.systems import simcse_st
 from mocose_study.systems.base import TrainingText, load_encoder, train_system, training_ids
 from mocose_study.systems.simcse import SimCSE
 
-from . import floor
-from .authors import Checkout
-from .clock import Clock, ticking, timed
-from .material import LENGTH, Sizes, config_of
+from . import authors, floor
+from .clock import Cases, Tick, apart, ticking, timed
+from .material import Sizes, config_of, pretraining_of
 
 MOST_STEPS = 2_000  # of sentence-transformers in a turn: all its sentences are laid out before
-Cases = Iterator[tuple[dict, dict[str, Callable[[], dict]]]]  # what a case is, and its turns
+OPEN = 40_000  # sentences of the corpus "open"
 
 
-def our_mocose(config: Config, clock: Clock, device: str = "cpu") -> None:
+def our_mocose(config: Config, tick: Tick, device: str = "cpu") -> None:
     torch.manual_seed(config.seed)
     encoder = load_encoder(config, device)
     text = TrainingText(config, training_ids(config, encoder))
-    text.views = ticking(text.views, clock)
+    text.views = ticking(text.views, tick)
     train(encoder, text, config, bar=False)
 
 
-def our_simcse(config: Config, clock: Clock) -> None:
+def our_simcse(config: Config, tick: Tick) -> None:
     torch.manual_seed(config.seed)
     encoder = load_encoder(config, "cpu")
     system = SimCSE(config, encoder, SimCSE.inputs(config, encoder))
-    system.batch_loss = ticking(system.batch_loss, clock)
+    system.batch_loss = ticking(system.batch_loss, tick)
     train_system(config, system, bar=False)
 
 
-class _Ticks(TrainerCallback):
-    def __init__(self, clock: Clock):
-        self.clock = clock
-
-    def on_step_begin(self, arguments, state, control, **_):
-        self.clock.step()
-
-
-def their_simcse(config: Config, clock: Clock) -> None:
+def their_simcse(config: Config, tick: Tick) -> None:
     """sentence-transformers, with its trainer and MultipleNegativesRankingLoss."""
     half = torch.autocast("cpu", torch.bfloat16, enabled=config.precision == "bf16")
     asked = dict(method="simcse_reference", mlp="never", selection="last", precision="float32")
@@ -54,42 +53,77 @@ def their_simcse(config: Config, clock: Clock) -> None:
     encoder = load_encoder(config, "cpu")
     model = simcse_st.make_model(config, encoder)
     data = simcse_st.inputs(config, encoder)
+    callback = TrainerCallback()
+    callback.on_step_begin = lambda *_, **__: tick()
     with tempfile.TemporaryDirectory() as folder, half:
         trainer = simcse_st.make_trainer(config, model, data, folder, bar=False)
-        trainer.add_callback(_Ticks(clock))
+        trainer.add_callback(callback)
         trainer.train()
 
 
-def at_peak(config: Config, seconds: float, device: str = "cpu") -> dict[str, float]:
-    """Seconds of a MoCoSE step's matrix products at the machine's peak."""
-    found = floor.step_flops(config, load_encoder(config, "cpu"), LENGTH)
-    return {"seconds": found / floor.peak(config.precision, seconds, device)}
+def pretrain_steps(config: PretrainConfig, tick: Tick) -> None:
+    """Steps of a pre-training on open sentences: pairs and single ones in turn."""
+    keep_freed_memory()
+    tokenizer = AutoTokenizer.from_pretrained(locate("tiny"))
+    text = tokenized(load_corpus("open", OPEN), tokenizer, None)
+    t, batches = Pretraining(config, "cpu"), Batches(config, text)
+    while True:
+        tick()
+        t.step(batches.batch(t.record["step"]))
 
 
-def cases(sizes: Sizes, precisions: tuple[str, ...], authors: Checkout | None) -> Cases:
+@cache
+def step_flops(config: Config | PretrainConfig) -> float:
+    """Operations of a training step's products: of MoCoSE with a full queue, or of pre-training.
+
+    They are counted on a step on the CPU in float32. Precision and device change none of them.
+    """
+    if isinstance(config, PretrainConfig):
+        return floor.flops(partial(pretrain_steps, replace(config, bf16=False)), steps=2)
+    full = vary(config, queue_init=config.queue_size, precision="float32")
+    return floor.flops(partial(our_mocose, full))
+
+
+def at_peak(config, precision: str, seconds: float, device: str = "cpu") -> dict[str, float]:
+    """Seconds of a step's products at the machine's peak."""
+    return {"seconds": step_flops(config) / floor.peak(precision, seconds, device)}
+
+
+def cases(sizes: Sizes, precisions: tuple[str, ...], checkout: Path | None) -> Cases:
     """The turns of every encoder and text.
 
-    "full": all sentences fill `LENGTH` tokens, nobody has padding. "natural": sentences as they
+    "full": all sentences fill LENGTH tokens, nobody has padding. "natural": sentences as they
     come, in batches of one length (ours, its default) or mixed and padded (all others).
     """
+    for encoder, text in product(sizes.encoders, sizes.texts):
+        turns = {}
+        for precision in precisions:
+            ours = config_of(encoder, text, precision, sizes.sentences)
+            mixed = vary(ours, batch_lengths="mixed")
+            loops = {
+                f"MoCoSE {precision}": partial(our_mocose, ours),
+                f"SimCSE {precision}": partial(our_simcse, vary(ours, method="simcse")),
+                f"sentence-transformers SimCSE {precision}": partial(their_simcse, mixed),
+            }
+            if precision == "float32":
+                slow = vary(mixed, fast=False)
+                loops["MoCoSE without fast forms"] = partial(our_mocose, slow)
+            turns |= {name: partial(timed, loop, sizes.seconds) for name, loop in loops.items()}
+            if text == "full":
+                turns[f"floor {precision}"] = partial(at_peak, ours, precision, sizes.seconds)
+            if checkout and precision == "float32":
+                published = vary(mixed, fgsm_epsilon=5e-9, fgsm_gradient="stale")
+                turns["authors' code"] = partial(authors.timed, checkout, published, sizes.seconds)
+        yield {"encoder": encoder, "text": text, "batch": ours.batch_size}, turns
+
+
+def pretraining(sizes: Sizes, precisions: tuple[str, ...]) -> Cases:
+    """A step of every encoder in every precision, each in a process of its own, and its floor."""
     for encoder in sizes.encoders:
-        for text in sizes.texts:
-            turns = {}
-            for precision in precisions:
-                ours = config_of(encoder, text, precision, sizes.sentences)
-                mixed = vary(ours, batch_lengths="mixed")
-                loops = {
-                    f"MoCoSE {precision}": partial(our_mocose, ours),
-                    f"SimCSE {precision}": partial(our_simcse, vary(ours, method="simcse")),
-                    f"sentence-transformers SimCSE {precision}": partial(their_simcse, mixed),
-                }
-                if precision == "float32":
-                    slow = vary(mixed, fast=False)
-                    loops["MoCoSE without fast forms"] = partial(our_mocose, slow)
-                turns |= {name: partial(timed, f, sizes.seconds) for name, f in loops.items()}
-                if text == "full":
-                    turns[f"floor {precision}"] = partial(at_peak, ours, sizes.seconds)
-                if authors and precision == "float32":
-                    published = vary(mixed, fgsm_epsilon=5e-9, fgsm_gradient="stale")
-                    turns["authors' code"] = partial(authors.timed, published, sizes.seconds)
-            yield {"encoder": encoder, "text": text, "batch": ours.batch_size}, turns
+        turns = {}
+        for precision in precisions:
+            config = pretraining_of(encoder, bf16=precision == "bf16")
+            step = partial(timed, partial(pretrain_steps, config), sizes.seconds)
+            turns[f"pre-training {precision}"] = partial(apart, step)
+            turns[f"floor {precision}"] = partial(at_peak, config, precision, sizes.seconds)
+        yield {"encoder": encoder, "tokens": config.tokens_per_batch}, turns

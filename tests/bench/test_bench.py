@@ -4,14 +4,13 @@ import json
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from texts import ROOT
-from torch.utils.flop_counter import FlopCounterMode
 from tqdm.auto import tqdm
-from transformers import BertConfig
 
-from mocose_lib import InputError, encoder
+from mocose_lib import InputError
 from mocose_study.bench import (
     authors,
     clock,
@@ -20,52 +19,47 @@ from mocose_study.bench import (
     material,
     parts,
     run,
+    suite,
     tables,
     training,
 )
 from mocose_study.config import vary
-from mocose_study.systems.base import load_encoder
-
-SHAPE = BertConfig(hidden_size=4, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)
-
-
-class Once:
-    """A clock that lets one step pass."""
-
-    def __init__(self):
-        self.steps = 0
-
-    def step(self):
-        self.steps += 1
-        if self.steps > 1:
-            raise clock.Enough
+from mocose_study.runs.files import write_run
 
 
 # --- the floor ---
-@pytest.mark.parametrize(("first_token", "expected"), [(False, 1824), (True, 864)])
-def test_products_of_a_layer_by_hand(first_token, expected):
-    """6 tokens: 3 x 192 for queries, keys, values; 144 scores, 144 mixture, 192 output, 384 up and
-    down. For [CLS] alone, 2 of them: 64 + 2 x 192, 48, 48, 64, 128, 128."""
-    found = floor.encoder_products(SHAPE, 2, 3, 1, first_token)
-    assert sum(product.flops for product in found) == expected
+def test_operations_of_a_linear_layer_by_hand():
+    """A step: 2 x 3 x 4 x 5, and the same for the gradient by the weights; the input has none."""
+    layer = torch.nn.Linear(4, 5)
+
+    def loop(tick):
+        while True:
+            tick()
+            layer(torch.ones(3, 4)).sum().backward()
+
+    assert floor.flops(loop) == floor.flops(loop, steps=3) == 240
 
 
-@pytest.mark.parametrize("fast", [True, False])
-def test_flops_of_a_step_are_those_that_torch_counts(small, monkeypatch, fast):
-    config = small(
-        corpus_size=400, batch_lengths="equal", queue_size=16, queue_init=16, fast=fast,
-        steps=400)  # fmt: skip
-    lengths, pad = [], encoder.Encoder.pad
+@pytest.mark.parametrize(("fast", "expected"), [(True, 1_670_144), (False, 2_653_184)])
+def test_operations_of_a_mocose_step_by_hand(small, fast, expected):
+    """4 sentences of 16 tokens, 2 layers x 16. A layer: 98,304 for queries, keys and values, 32,768
+    each for scores, mixture and output, 131,072 up and down; for [CLS] alone 81,920 in all. The
+    online branch counts three times, the target once; so do 4 and 2 linear maps of the heads with
+    2,048 each; and 2 x 1,536 for the queue."""
+    config = small(corpus_size=400, batch_lengths="one", fast=fast, steps=1_000)
+    assert training.step_flops(config) == expected
 
-    def noted(self, ids):
-        lengths.append(max(map(len, ids)))
-        return pad(self, ids)
 
-    monkeypatch.setattr(encoder.Encoder, "pad", noted)
-    with FlopCounterMode(display=False) as counter, pytest.raises(clock.Enough):
-        training.our_mocose(config, Once())
-    found = floor.step_flops(config, load_encoder(config, "cpu"), lengths[-1], first_token=fast)
-    assert counter.get_total_flops() == found
+SMALL = material.pretraining_of("2x128", tokens_per_batch=512, bf16=False)
+
+
+def test_operations_of_a_pretraining_step_by_hand():
+    """512 tokens in pairs of 64 or sentences of 32; beside these products there are two small ones:
+    the pooler, and the next sentence."""
+    layer = 4 * 128 * 128 + 2 * 128 * 512 + 2 * 128 * (64 + 32) / 2
+    masked = int(0.15 * 512) * (128 * 128 + 128 * SMALL.vocab_size)
+    expected = 3 * 2 * (512 * 2 * layer + masked)
+    assert training.step_flops(SMALL) == pytest.approx(expected, rel=0.02)
 
 
 # --- the clock ---
@@ -74,20 +68,20 @@ def test_the_clock_leaves_the_first_steps_out(monkeypatch):
     monkeypatch.setattr(clock.time, "perf_counter", lambda: next(times))
     found = clock.Clock(seconds=5)
     for _ in range(6):
-        found.step()
+        found.tick()
     with pytest.raises(clock.Enough):
-        found.step()
+        found.tick()
     assert found.result()["seconds"] == 2 and found.result()["steps"] == 3
 
 
 def test_a_loop_that_ends_too_early_is_not_timed():
     with pytest.raises(ValueError, match="too few"):
-        clock.timed(lambda clock: clock.step(), 1.0)
+        clock.timed(lambda tick: tick(), 1.0)
 
 
 def test_every_competitor_has_one_turn_in_each_round():
     turns = {name: lambda name=name: {"seconds": len(name)} for name in ("a", "bb", "ccc")}
-    rows = list(clock.in_turns(turns, 4, tqdm(disable=True)))
+    rows = clock.rows([({"encoder": "x"}, turns)], 4, tqdm(disable=True))
     assert len(rows) == 12
     orders = [tuple(row["system"] for row in rows if row["repeat"] == i) for i in range(4)]
     assert all(sorted(order) == sorted(turns) for order in orders) and len(set(orders)) > 1
@@ -96,27 +90,27 @@ def test_every_competitor_has_one_turn_in_each_round():
 # --- the formula ---
 def test_the_formula_finds_the_numbers_it_was_made_with():
     rng = np.random.default_rng(0)
-    rows = [
-        {"flops": f, "activations": a, "parameters": p,
-         "seconds": f / 1e11 + 2e-3 + 4e-8 * a + 3e-9 * p}
-        for f, a, p in rng.uniform([1e8, 1e4, 1e5], [1e10, 1e6, 1e7], (12, 3))
-    ]  # fmt: skip
-    fit = cost.fitted(rows, 1e11)
+    drawn = rng.uniform([1e8, 1e4, 1e5], [1e10, 1e6, 1e7], (12, 3))
+    table = pd.DataFrame(drawn, columns=["flops", "activations", "parameters"])
+    growing = 4e-8 * table["activations"] + 3e-9 * table["parameters"]
+    table["seconds"] = table["flops"] / 1e11 + 2e-3 + growing
+    fit = cost.fitted(table, 1e11)
     assert fit == pytest.approx({"fixed": 2e-3, "activation": 4e-8, "parameter": 3e-9}, rel=1e-6)
-    for row in rows:
-        assert cost.predicted(row, 1e11, fit) == pytest.approx(row["seconds"])
+    assert cost.predicted(table, 1e11, fit).to_numpy() == pytest.approx(table["seconds"].to_numpy())
 
 
-@pytest.mark.parametrize(
-    ("operator", "kind"),
-    [("aten::addmm", "matrix products"), ("aten::bernoulli_", "dropout: random numbers"),
-     ("aten::random_", "dropout: random numbers"),
-     ("aten::_fused_adamw_", "optimiser and clipping"), ("aten::lerp_", "moving average"),
-     ("aten::embedding_dense_backward", "embedding table"), ("aten::copy_", "copies and casts"),
-     ("aten::gelu_backward", "GELU, LayerNorm, softmax"), ("aten::mul", parts.ELEMENTWISE)],
-)  # fmt: skip
-def test_kinds_of_operations(operator, kind):
-    assert parts.kind_of(operator) == kind
+def test_kinds_of_operations():
+    expected = {
+        "aten::addmm": "matrix products",
+        "aten::bernoulli_": "dropout: random numbers",
+        "aten::_fused_adamw_": "optimiser and clipping",
+        "aten::lerp_": "moving average",
+        "aten::embedding_dense_backward": "embedding table",
+        "aten::copy_": "copies and casts",
+        "aten::gelu_backward": "GELU, LayerNorm, softmax",
+        "aten::mul": parts.ELEMENTWISE,
+    }
+    assert {operator: parts.kind_of(operator) for operator in expected} == expected
 
 
 def test_a_breakdown_has_every_kind_and_the_rest(small):
@@ -126,14 +120,24 @@ def test_a_breakdown_has_every_kind_and_the_rest(small):
     assert found["matrix products"] > found["moving average"] > 0
 
 
+def test_a_point_of_the_formula_is_measured(small, monkeypatch):
+    config = small(steps=1_000, corpus_size=300, eval_every=1_000)
+    monkeypatch.setattr(cost, "points", lambda *_: [("queue", 12, config)])
+    found = cost.measure(material.SIZES["smoke"], "float32", tqdm(disable=True))
+    (row,) = json.loads(json.dumps(found["rows"]))
+    assert (row["varied"], row["value"]) == ("queue", 12) and min(list(row.values())[2:]) > 0
+
+
 # --- ratios ---
 def record(**parts) -> dict:
     return {"id": "bench-x", "peaks": {"float32": 2.0, "bf16": 1.0}, **parts}
 
 
 def turn(system: str, *seconds: float, **more) -> list[dict]:
-    return [{"system": system, "repeat": i, "seconds": s, "cpu_seconds": s / 2, **more}
-            for i, s in enumerate(seconds)]  # fmt: skip
+    return [
+        {"system": system, "repeat": i, "seconds": s, "cpu_seconds": s / 2, **more}
+        for i, s in enumerate(seconds)
+    ]
 
 
 def test_ratios_by_hand():
@@ -144,7 +148,7 @@ def test_ratios_by_hand():
         *turn("MoCoSE without fast forms", 3.0, 4.0, 2.0, **case),
         *turn("floor float32", 0.6, 0.8, 0.7, **case),
         *turn("sentence-transformers SimCSE float32", 1.0, 2.0, 1.2, **case),
-    ]  # fmt: skip
+    ]
     grid = turn("one at a time", 3.0) + turn("side by side", 2.0)
     found = tables.ratios(record(training=rows, grid=grid)).set_index("figure")
     step = found.loc["MoCoSE float32 / without fast forms"]
@@ -176,11 +180,13 @@ def test_ratios_by_hand():
 def test_transfer_and_probe_may_take_at_most_their_targets():
     case = dict(encoder="2x128", benchmark="open")
     rows = [
-        *turn("STS", 1.0, **case), *turn("sentence-transformers STS, batch 16", 4.0, **case),
+        *turn("STS", 1.0, **case),
+        *turn("sentence-transformers STS, batch 16", 4.0, **case),
         *turn("sentence-transformers STS, batch 128", 3.0, **case),
         *turn("transfer", 5.0, **case, encoding=2.0),
-        *turn("probe", 3.0, **case), *turn("step", 2.0, **case),
-    ]  # fmt: skip
+        *turn("probe", 3.0, **case),
+        *turn("step", 2.0, **case),
+    ]
     found = tables.ratios(record(evaluation=rows)).set_index("figure")
     assert found.loc["STS tasks / sentence-transformers, batch of 128", "median"] == 3.0
     transfer = found.loc["transfer tasks / encoding them (at most)"]
@@ -228,11 +234,11 @@ class MoCoSEModel(torch.nn.Module):
 def test_a_checkout_of_the_authors_code_is_timed_in_its_own_process(small, tmp_path):
     """Here a stand-in with the interface of theirs."""
     (tmp_path / "mocose.py").write_text(MODEL)
-    found = authors.Checkout(tmp_path).timed(small(), 0.01)
+    found = authors.timed(authors.checkout(tmp_path), small(), 0.01)
     assert found["seconds"] > 0 and found["steps"] >= 1
     (tmp_path / "mocose.py").write_text("raise ImportError('no nlpaug here')")
     with pytest.raises(InputError, match=r"failed: ImportError: no nlpaug here; see the recipe"):
-        authors.Checkout(tmp_path).timed(small(), 0.01)
+        authors.timed(tmp_path, small(), 0.01)
     with pytest.raises(InputError, match="is no checkout of the authors' code"):
         run.bench("smoke", authors=tmp_path / "data", bar=False)
 
@@ -330,10 +336,13 @@ def test_what_the_newest_left_out_is_taken_from_older_ones(measures, monkeypatch
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
-    [(dict(profile="huge"), "no size of the benchmark 'huge'"), (dict(repeats=0), "repeats = 0"),
-     (dict(seconds=-1.0), "seconds = -1.0"),
-     (dict(parts=("trainin",)), "no part of the benchmark 'trainin'")],
-)  # fmt: skip
+    [
+        (dict(profile="huge"), "no size of the benchmark 'huge'"),
+        (dict(repeats=0), "repeats = 0"),
+        (dict(seconds=-1.0), "seconds = -1.0"),
+        (dict(parts=("trainin",)), "no part of the benchmark 'trainin'"),
+    ],
+)
 def test_bad_input_in_one_sentence(study, arguments, told):
     with pytest.raises(InputError, match=told):
         run.bench(**arguments)
@@ -352,18 +361,65 @@ def test_no_benchmark_and_a_damaged_one_are_said(study):
         tables.rows(record(), "memory")
 
 
-def test_sizes_can_be_written_down():
-    for found in material.SIZES.values():
-        assert json.loads(json.dumps(run.asdict(found)))["repeats"] >= 1
-        assert list(run._work(found, ("float32",), None, tqdm(disable=True))) == run.PARTS
+def test_every_part_of_every_size_can_be_measured():
+    for sizes in material.SIZES.values():
+        assert vars(sizes).keys() == vars(material.SIZES["quick"]).keys()
+        assert list(run._work(sizes, ("float32",), None, tqdm(disable=True))) == run.PARTS
 
 
-def test_a_turn_of_every_system_is_timed(small):
+def test_a_turn_of_every_system_is_timed(small, monkeypatch):
     torch.manual_seed(0)
+    monkeypatch.setattr(training, "OPEN", 500)
     config = small(steps=1_000, corpus_size=300, batch_size=8, eval_every=1_000, mlp="never")
-    for loop, changes in (
-        (training.our_mocose, {"fast": False}), (training.our_simcse, {"method": "simcse"}),
-        (training.their_simcse, {}),
-    ):  # fmt: skip
-        row = clock.timed(partial(loop, vary(config, **changes)), 0.01)
+    for loop in (
+        partial(training.our_mocose, vary(config, fast=False)),
+        partial(training.our_simcse, vary(config, method="simcse")),
+        partial(training.their_simcse, config),
+        partial(training.pretrain_steps, SMALL),
+    ):
+        row = clock.timed(loop, 0.01)
         assert row["seconds"] > 0 and row["steps"] >= 1
+
+
+def test_what_stands_before_a_run_has_its_seconds(monkeypatch):
+    monkeypatch.setattr(parts, "TEXT", {"open": 500})
+    monkeypatch.setattr(parts, "apart", lambda call: call())
+    rows = parts.start()
+    names = ["500 sentences", "imports", "encoder and text", "first evaluation"]
+    assert [row["what"] for row in rows] == names and all(row["seconds"] > 0 for row in rows)
+
+
+def test_memory_is_noted_at_every_step(monkeypatch, small):
+    monkeypatch.setattr(parts, "config_of", lambda *_, **changes: small(steps=100, eval_every=100))
+    rows = parts.resident_memory(material.SIZES["smoke"])
+    assert [row["step"] for row in rows] == list(range(11)) and rows[0]["megabytes"] > 100
+
+
+# --- the suite ---
+def test_where_the_time_of_study_and_tests_goes(study):
+    runs, executed = study / "data" / "runs", study / "data" / "executed" / "quick"
+    for i, seconds in enumerate((2.0, 3.5)):
+        empty = {"config": {}, "inputs": {}, "metrics": {}, "progress": {}, "stamp": {}}
+        write_run(runs / "quick" / f"mocose-{i}.json", {"seconds": seconds, **empty})
+    executed.mkdir(parents=True)
+    noted = {"metadata": {"papermill": {"duration": 7.25}}}
+    (executed / "04_ema.ipynb").write_text(json.dumps(noted))
+    (runs / "bench").mkdir()
+    names = (
+        "tests.bench.test_bench",
+        "tests.bench.test_x",
+        "notebooks.04_ema.ipynb",
+        "tests.bench",
+    )
+    cases = [f'<testcase classname="{name}" name="a" time="1.5"/>' for name in names]
+    (study / "tests.xml").write_text(
+        f"<testsuites><testsuite>{''.join(cases)}</testsuite></testsuites>"
+    )
+    found = suite.write(study / "tests.xml").read_text().splitlines()
+    assert found == [
+        "command,part,number,seconds",
+        "make study,04_ema,1,7.2",
+        "make study,runs,2,5.5",
+        "make test,tests/bench,3,4.5",
+        "make test,notebooks/04_ema,1,1.5",
+    ]
