@@ -43,6 +43,8 @@ class Config(Settings):
     pooling: Literal["cls", "cls_pooler", "mean", "first_last"] = "cls"
     dropout: Dropout = 0.1
     fast: bool = True  # the faster forms of `fast/`; their random numbers are others
+    encode_rows: Positive | None = None  # sentences that are encoded at once; None: the batch
+    compiled: bool = False  # torch.compile of the encoder's forward pass, for a GPU
 
     # evaluation and choice of the checkpoint
     selection: Literal["dev", "blind", "test", "last"] = "dev"  # blind: dev without test pairs
@@ -116,7 +118,7 @@ class Config(Settings):
 
 # Fields that were added after the first runs, with the value that those runs had. They stay out
 # of a run's name while they have this value, so that a new field does not orphan finished runs.
-ADDED_LATER: Mapping[str, Any] = MappingProxyType({})
+ADDED_LATER: Mapping[str, Any] = MappingProxyType({"encode_rows": None, "compiled": False})
 
 # Fields that the first runs had and no run has now, with the only value that they ever had.
 REMOVED: Mapping[str, Any] = MappingProxyType({"freeze_steps": 0})

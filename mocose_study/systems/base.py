@@ -19,7 +19,7 @@ from mocose_study.config import Config
 from mocose_study.data import benchmarks, encoders
 from mocose_study.data.corpora import column, corpus_files, load_corpus, tokenized
 from mocose_study.data.sources import checked, folder
-from mocose_study.fast import accelerate
+from mocose_study.fast import accelerate, parts
 from mocose_study.rewriting import text_augment
 from mocose_study.rewriting.tokens import shortened
 
@@ -45,6 +45,10 @@ def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> 
         make_identity(encoder.pooler)
     if config.fast:
         accelerate(encoder)
+    if config.compiled:
+        parts.compiled(encoder)
+    if config.encode_rows:
+        parts.encode_by_parts(encoder, config.encode_rows)
     return encoder
 
 
