@@ -21,6 +21,7 @@ from mocose_study.data import benchmarks, encoders
 from mocose_study.data.corpora import column, corpus_files, load_corpus, tokenized
 from mocose_study.data.sources import checked, folder
 from mocose_study.fast import accelerate
+from mocose_study.fast.parts import encode_by_parts
 from mocose_study.rewriting import text_augment
 from mocose_study.rewriting.tokens import shortened
 
@@ -50,6 +51,8 @@ def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> 
         make_identity(encoder.pooler)
     if config.fast:
         accelerate(encoder)
+    if config.encode_rows:
+        encode_by_parts(encoder, config.encode_rows)
     return encoder
 
 
