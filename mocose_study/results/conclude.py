@@ -110,11 +110,13 @@ def spread(metric: str, means: pd.DataFrame) -> str:
 
 def sure(means: pd.DataFrame) -> str:
     """The half-width of a point's interval, and how many points lie within it of the highest."""
-    half = ((means["high"] - means["low"]) / 2).median()
+    drawn = means[means["n"] > 1]
+    half = ((drawn["high"] - drawn["low"]) / 2).median()
     if not half > 0:
         return "There is no interval, since each point has one seed or draws nothing."
     near = (means["mean"].max() - means["mean"] <= half).sum() - 1
+    seeds = " to ".join(dict.fromkeys(f"{n:.0f}" for n in (drawn["n"].min(), drawn["n"].max())))
     return (
-        f"With {means['n'].median():.0f} seeds the mean of a point is known to ± {half:.2g} (95 %); "
+        f"With {seeds} seeds the mean of a point is known to ± {half:.2g} (95 %); "
         f"{near} of the other {len(means) - 1} points lie that close to the highest one."
     )
