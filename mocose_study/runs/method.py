@@ -1,13 +1,15 @@
 """A digest of a method's code, and the runs that were made with another one.
 
 It covers `mocose_lib`, `fast/`, and what the system's own file imports of `systems/` and
-`rewriting/`, directly or not. Comments, docstrings and layout do not count, since it is taken from
-the syntax tree. The tree becomes text here: what `ast.dump` writes differs between versions of
-Python, and so does what `ast.unparse` makes of f-strings.
+`rewriting/`, directly or not, with the TOML tables that lie beside those files. Comments,
+docstrings and layout do not count, since it is taken from the syntax tree. The tree becomes text
+here: what `ast.dump` writes differs between versions of Python, and so does what `ast.unparse`
+makes of f-strings.
 """
 
 import ast
 import hashlib
+import tomllib
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -29,8 +31,11 @@ def method_code(method: str) -> str:
     module = TRAINED.get(method, METHODS[method]).__module__
     own = STUDY.parent.joinpath(*module.split(".")).with_suffix(".py")
     whole = [*LIBRARY.rglob("*.py"), *(STUDY / "fast").rglob("*.py")]
-    trees = (ast.parse(path.read_bytes()) for path in sorted({*whole, *followed(own)}))
-    return hashlib.sha256("".join(map(text_of, trees)).encode()).hexdigest()[:12]
+    sources = {*whole, *followed(own)}
+    texts = [text_of(ast.parse(path.read_bytes())) for path in sorted(sources)]
+    tables = sorted({table for path in sources for table in path.parent.glob("*.toml")})
+    texts += [repr(tomllib.loads(table.read_text(encoding="utf-8"))) for table in tables]
+    return hashlib.sha256("".join(texts).encode()).hexdigest()[:12]
 
 
 def followed(path: Path) -> set[Path]:

@@ -16,10 +16,11 @@ PACKAGES = ("torch", "transformers", "datasets", "tokenizers", "numpy", "scipy")
 
 
 def code_version() -> str:
-    """The package's version, and a digest of the method's source: library, systems, fast forms."""
+    """The package's version, and a digest of the method's source and of the tables it reads."""
     study = Path(__file__).parents[1]
     folders = (Path(mocose_lib.__file__).parent, *(study / room for room in METHOD_ROOMS))
-    sources = b"".join(p.read_bytes() for folder in folders for p in sorted(folder.rglob("*.py")))
+    files = [p for folder in folders for end in ("py", "toml") for p in folder.rglob(f"*.{end}")]
+    sources = b"".join(path.read_bytes() for path in sorted(files))
     try:
         release = version("mocose-lib")
     except PackageNotFoundError:

@@ -17,6 +17,8 @@ EDITS = [  # file, what is replaced by what, and the methods that have another d
     ("mocose_lib/fgsm.py", "epsilon == 0", "epsilon==( 0 )", ()),
     ("mocose_study/results/style.py", "import", "import os, sys\nimport", ()),
     ("mocose_lib/evaluation/transfer.py", "SEED = 1111", "SEED = 1112", METHODS),
+    ("mocose_study/rewriting/typos.toml", "# A model", "# One model", ()),
+    ("mocose_study/rewriting/typos.toml", "omission = 0.24", "omission = 0.25", METHODS),
     ("mocose_study/systems/base.py", "torch.manual_seed(config.seed)", "1", METHODS),
     ("mocose_study/systems/simcse.py", "nn.Tanh()", "nn.ReLU()", ("simcse", "s_simcse")),
     ("mocose_study/systems/mocose.py", '"last"', '"first"', ("mocose",)),
