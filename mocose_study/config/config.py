@@ -43,6 +43,7 @@ class Config(Settings):
     dropout: Dropout = 0.1
     fast: bool = True  # the faster forms of `fast/`; their random numbers are others
     encode_rows: Positive | None = None  # sentences encoded at once, to save memory; None: all
+    compiled: Literal["none", "inductor", "aot_eager"] = "none"  # torch.compile
 
     # evaluation and choice of the checkpoint
     selection: Literal["dev", "blind", "test", "last"] = "dev"  # blind: dev without test pairs
@@ -114,7 +115,7 @@ class Config(Settings):
 
 # Fields that were added after the first runs, with the value that those runs had. They stay out
 # of a run's name while they have this value, so that a new field does not orphan finished runs.
-ADDED_LATER: dict[str, Any] = {"encode_rows": None}
+ADDED_LATER: dict[str, Any] = {"encode_rows": None, "compiled": "none"}
 
 # Fields that the first runs had and no run has now, with the only value that they ever had.
 REMOVED: dict[str, Any] = {"freeze_steps": 0}

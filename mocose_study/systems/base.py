@@ -51,6 +51,8 @@ def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> 
         make_identity(encoder.pooler)
     if config.fast:
         accelerate(encoder)
+    if config.compiled != "none":
+        encoder.states = torch.compile(encoder.states, backend=config.compiled)
     if config.encode_rows:
         encode_by_parts(encoder, config.encode_rows)
     return encoder
