@@ -13,7 +13,7 @@ from mocose_study.config import Config
 from . import benchmarks, encoders
 from .corpora import CORPORA, hub_name
 from .files import shipped
-from .sources import checksums, folder, revision_on_hub, sha256
+from .sources import ON_HUB, checksums, folder, revision_on_hub, sha256
 
 NO_ENCODER = ("word_counts", "word_vectors")  # systems that read no pre-trained encoder
 NO_CORPUS = ("untrained",)
@@ -45,11 +45,17 @@ def _corpus(name: str) -> str:
 
 
 def _files(names: Iterable[str]) -> str:
-    """sha256 of each path or file of the data folder; else the digest that is on record."""
+    """sha256 of each path or file of the data folder; else the digest that is on record, or the
+    commit of the hub's data set that has the file."""
     data, found = folder(), ""
     for name in names:
         places = (Path(name), shipped(name), *([data / name] if data else []))
         path = next((place for place in places if place.is_file()), None)
-        recorded = {} if path else checksums(shipped("SHA256SUMS").parent)
-        found += sha256(path) if path else recorded.get(name, name)
+        found += sha256(path) if path else _recorded(name) or name
     return found
+
+
+def _recorded(name: str) -> str | None:
+    if digest := checksums(shipped("SHA256SUMS").parent).get(name):
+        return digest
+    return revision_on_hub(ON_HUB[name], "dataset") if name in ON_HUB else None

@@ -21,7 +21,16 @@ import pyarrow as pa
 from mocose_study.config import InputError
 
 from .cache import cache_key, stored
-from .sources import checked, folder, from_hub, local, open_file, revision_on_hub, sha256
+from .sources import (
+    SIMCSE_DATA,
+    checked,
+    folder,
+    from_hub,
+    local,
+    open_file,
+    revision_on_hub,
+    sha256,
+)
 from .tokens import settings_of, token_ids
 
 OPENERS = {".xz": lzma.open, ".gz": gzip.open}
@@ -43,7 +52,7 @@ CORPORA = {
     "wiki_documents": Corpus(tuple(f"corpus/wiki_documents_{i:02}.txt.xz" for i in range(10))),
     "wiki1m": Corpus(
         ("wiki1m_for_simcse.txt",),
-        ("princeton-nlp/datasets-for-simcse", "wiki1m_for_simcse.txt", "main"),
+        (SIMCSE_DATA, "wiki1m_for_simcse.txt", "main"),
     ),
 }
 

@@ -11,6 +11,8 @@ from mocose_study.config import InputError
 from .files import shipped
 
 log = logging.getLogger(__name__)
+SIMCSE_DATA = "princeton-nlp/datasets-for-simcse"  # of the hub
+ON_HUB = dict.fromkeys(["wiki1m_for_simcse.txt", "nli_for_simcse.csv"], SIMCSE_DATA)
 
 
 @cache
@@ -87,9 +89,14 @@ def open_file(name: str) -> Path:
 
 
 def from_hub(repository: str, file: str, revision: str) -> Path:
-    """Downloads one file of a hub dataset. Raises InputError when the hub cannot be reached."""
+    """Downloads one file of a hub dataset; "main" stands for the commit of `revision_on_hub`.
+
+    Raises InputError when the hub cannot be reached.
+    """
     from huggingface_hub import hf_hub_download
 
+    if revision == "main":
+        revision = revision_on_hub(repository, "dataset") or revision
     try:
         return Path(hf_hub_download(repository, file, repo_type="dataset", revision=revision))
     except Exception as cause:  # whatever the hub's client meets on its way

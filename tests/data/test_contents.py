@@ -106,8 +106,22 @@ def test_the_revision_is_that_of_the_copy_on_this_machine(tmp_path, monkeypatch)
     assert revision_on_hub("farm/nothing", "dataset") is None
 
 
+def test_what_the_hub_alone_has_is_named_by_its_commit(monkeypatch):
+    monkeypatch.delenv("MOCOSE_DATA", raising=False)
+    monkeypatch.setattr(encoders, "revision_on_hub", lambda name: None)
+    supervised = configure("base", method="simcse_supervised", pooling="cls")
+    found = []
+    for commit in ("f00", "f01", None):
+        monkeypatch.setattr(contents, "revision_on_hub", lambda *name, commit=commit: commit)
+        found.append(contents.digests(supervised))
+    for what in ("corpus", "triplets"):
+        assert len({digests[what] for digests in found}) == 3
+    assert len({digests["benchmark"] for digests in found}) == 1
+
+
 def test_no_run_of_the_offline_profiles_asks_a_hub(monkeypatch):
-    monkeypatch.setattr(encoders, "revision_on_hub", lambda name: pytest.fail(f"asked for {name}"))
+    for room in (encoders, contents):
+        monkeypatch.setattr(room, "revision_on_hub", lambda *name: pytest.fail(f"asked for {name}"))
     for grid in GRIDS.values():
         for config in grid.configs("tiny", [0]):
             contents.digests(config)
