@@ -72,11 +72,8 @@ def test_the_clock_leaves_the_first_steps_out(monkeypatch):
     with pytest.raises(clock.Enough):
         found.tick()
     assert found.result()["seconds"] == 2 and found.result()["steps"] == 3
-
-
-def test_a_loop_that_ends_too_early_is_not_timed():
     with pytest.raises(ValueError, match="too few"):
-        clock.timed(lambda tick: tick(), 1.0)
+        clock.timed(lambda tick: None, 1.0)
 
 
 def test_every_competitor_has_one_turn_in_each_round():
@@ -97,20 +94,6 @@ def test_the_formula_finds_the_numbers_it_was_made_with():
     fit = cost.fitted(table, 1e11)
     assert fit == pytest.approx({"fixed": 2e-3, "activation": 4e-8, "parameter": 3e-9}, rel=1e-6)
     assert cost.predicted(table, 1e11, fit).to_numpy() == pytest.approx(table["seconds"].to_numpy())
-
-
-def test_kinds_of_operations():
-    expected = {
-        "aten::addmm": "matrix products",
-        "aten::bernoulli_": "dropout: random numbers",
-        "aten::_fused_adamw_": "optimiser and clipping",
-        "aten::lerp_": "moving average",
-        "aten::embedding_dense_backward": "embedding table",
-        "aten::copy_": "copies and casts",
-        "aten::gelu_backward": "GELU, LayerNorm, softmax",
-        "aten::mul": parts.ELEMENTWISE,
-    }
-    assert {operator: parts.kind_of(operator) for operator in expected} == expected
 
 
 def test_a_breakdown_has_every_kind_and_the_rest(small):
@@ -175,6 +158,9 @@ def test_ratios_by_hand():
         "as the authors' code."
     ]
     assert tables.at_the_floor(record(training=rows[:-3])) == []
+    seen = ((0, 100), (10, 300), (20, 310), (60, 312), (100, 311))  # the first fifth is left out
+    growing = [{"step": step, "megabytes": megabytes} for step, megabytes in seen]
+    assert tables.memory_growth(record(memory=growing)) == 1
 
 
 def test_transfer_and_probe_may_take_at_most_their_targets():
@@ -193,12 +179,6 @@ def test_transfer_and_probe_may_take_at_most_their_targets():
     assert transfer["median"] == 2.5 and transfer["reached"]
     probe = found.loc["probe / training step (at most)"]
     assert probe["median"] == pytest.approx(1.5) and not probe["reached"]
-
-
-def test_memory_growth_leaves_the_first_fifth_out():
-    seen = ((0, 100), (10, 300), (20, 310), (60, 312), (100, 311))
-    rows = [{"step": step, "megabytes": megabytes} for step, megabytes in seen]
-    assert tables.memory_growth(record(memory=rows)) == 1
 
 
 def test_the_committed_records_can_be_shown():
@@ -239,8 +219,6 @@ def test_a_checkout_of_the_authors_code_is_timed_in_its_own_process(small, tmp_p
     (tmp_path / "mocose.py").write_text("raise ImportError('no nlpaug here')")
     with pytest.raises(InputError, match=r"failed: ImportError: no nlpaug here; see the recipe"):
         authors.timed(tmp_path, small(), 0.01)
-    with pytest.raises(InputError, match="is no checkout of the authors' code"):
-        run.bench("smoke", authors=tmp_path / "data", bar=False)
 
 
 # --- a GPU ---
@@ -256,12 +234,6 @@ def test_what_is_measured_on_a_gpu(study, monkeypatch):
     assert found.keys() == {"MoCoSE bf16", "floor bf16", "one at a time", "side by side"}
     assert min(found.values()) > 0
     assert asked == [(1, 1, small, "cpu"), (small.gpu_runs, 1, small, "cpu")]
-
-
-def test_without_a_gpu_its_part_is_refused(study, monkeypatch):
-    monkeypatch.setattr(run.torch.cuda, "is_available", lambda: False)
-    with pytest.raises(InputError, match="needs a GPU"):
-        run.bench("smoke", parts=("gpu",), bar=False)
 
 
 # --- one benchmark, one file ---
@@ -285,42 +257,29 @@ def newest() -> dict:
     return next(iter(tables.machines().values()))
 
 
-def test_a_benchmark_is_one_file(measures, study):
-    path = run.bench("smoke", bar=False)
-    found = newest()
-    assert found["id"] == path.stem and path.parent == study / "data" / "runs" / "bench"
-    assert found["profile"] == "smoke" and found["stamp"]["threads"] == 1 and found["training"]
-    shown = tables.settings(found)
-    assert list(shown.columns) == ["training", "grid"] and shown.loc["repeats", "grid"] == "1"
-    assert not list((study / "data" / "checkpoints").glob("*.json"))
-
-
-def killed_in_the_grid(found):
-    whole = found["grid"]
+@pytest.mark.parametrize(
+    ("changes", "calls", "kept"),
+    [
+        ({}, ["training", "grid"], ["training", "grid"]),  # it goes on behind its last part
+        ({"repeats": 2}, ["training", "training", "grid"], ["training", "grid"]),
+        ({"parts": ("training",)}, ["training"], ["training"]),  # what is there can be asked for
+    ],
+)
+def test_an_interrupted_benchmark_goes_on_and_is_one_file(measures, study, changes, calls, kept):
+    work, seen = measures
 
     def killed():
         raise KeyboardInterrupt
 
-    found["grid"] = killed
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt), pytest.MonkeyPatch.context() as once:
+        once.setitem(work, "grid", killed)
         run.bench("smoke", bar=False)
-    found["grid"] = whole
-
-
-def test_an_interrupted_benchmark_goes_on_behind_its_last_part(measures, study):
-    found, calls = measures
-    killed_in_the_grid(found)
-    run.bench("smoke", bar=False)
-    assert calls == ["training", "grid"]
-    run.bench("smoke", repeats=2, bar=False)  # other settings: nothing of it is taken over
-    assert calls == ["training", "grid"] * 2
-
-
-def test_what_an_interrupted_benchmark_has_measured_can_be_asked_for_alone(measures, study):
-    found, calls = measures
-    killed_in_the_grid(found)
-    run.bench("smoke", parts=("training",), bar=False)
-    assert calls == ["training"] and newest()["sizes"]["parts"] == ["training"]
+    path = run.bench("smoke", bar=False, **changes)
+    found = newest()
+    assert seen == calls and found["sizes"]["parts"] == kept
+    assert found["id"] == path.stem and path.parent == study / "data" / "runs" / "bench"
+    assert found["profile"] == "smoke" and found["stamp"]["threads"] == 1 and found["training"]
+    assert not list((study / "data" / "checkpoints").glob("*.json"))
 
 
 def test_what_the_newest_left_out_is_taken_from_older_ones(measures, monkeypatch):
@@ -341,9 +300,12 @@ def test_what_the_newest_left_out_is_taken_from_older_ones(measures, monkeypatch
         (dict(repeats=0), "repeats = 0"),
         (dict(seconds=-1.0), "seconds = -1.0"),
         (dict(parts=("trainin",)), "no part of the benchmark 'trainin'"),
+        (dict(parts=("gpu",)), "needs a GPU"),
+        (dict(authors="."), "is no checkout of the authors' code"),
     ],
 )
-def test_bad_input_in_one_sentence(study, arguments, told):
+def test_bad_input_in_one_sentence(study, monkeypatch, arguments, told):
+    monkeypatch.setattr(run.torch.cuda, "is_available", lambda: False)
     with pytest.raises(InputError, match=told):
         run.bench(**arguments)
 
