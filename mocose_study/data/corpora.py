@@ -21,16 +21,7 @@ import pyarrow as pa
 from mocose_study.config import InputError
 
 from .cache import cache_key, stored
-from .sources import (
-    SIMCSE_DATA,
-    checked,
-    folder,
-    from_hub,
-    local,
-    open_file,
-    revision_on_hub,
-    sha256,
-)
+from .sources import ON_HUB, checked, folder, from_hub, local, open_file, revision_on_hub, sha256
 from .tokens import settings_of, token_ids
 
 OPENERS = {".xz": lzma.open, ".gz": gzip.open}
@@ -43,17 +34,14 @@ class Corpus:
     """Unlabelled text: files of the data folder, and the same or a like text on the hub."""
 
     files: tuple[str, ...]  # below the data folder; one sentence a line
-    hub: tuple[str, str, str] | None = None  # repository, file, revision
+    hub: str | None = None  # a file of ON_HUB
 
 
 CORPORA = {
     "open": Corpus(("open/wikipedia.txt.xz",)),
     "wiki900k": Corpus(tuple(f"corpus/wiki_sentences_{i:02}.txt.xz" for i in range(9))),
     "wiki_documents": Corpus(tuple(f"corpus/wiki_documents_{i:02}.txt.xz" for i in range(10))),
-    "wiki1m": Corpus(
-        ("wiki1m_for_simcse.txt",),
-        (SIMCSE_DATA, "wiki1m_for_simcse.txt", "main"),
-    ),
+    "wiki1m": Corpus(("wiki1m_for_simcse.txt",), "wiki1m_for_simcse.txt"),
 }
 
 
@@ -102,7 +90,7 @@ def corpus_files(name: str) -> list[Path]:
         return [checked(data, file) for file in source.files]
     if source.hub is None:
         raise InputError(f"corpus {name!r} needs a data folder; give --data or MOCOSE_DATA.")
-    return [from_hub(*source.hub)]
+    return [from_hub(ON_HUB[source.hub], source.hub, "main")]
 
 
 def hub_name(name: str) -> bool:

@@ -11,8 +11,9 @@ from mocose_study.config import InputError
 from .files import shipped
 
 log = logging.getLogger(__name__)
-SIMCSE_DATA = "princeton-nlp/datasets-for-simcse"  # of the hub
-ON_HUB = dict.fromkeys(["wiki1m_for_simcse.txt", "nli_for_simcse.csv"], SIMCSE_DATA)
+ON_HUB = dict.fromkeys(  # data sets of the hub by the files that they have
+    ["wiki1m_for_simcse.txt", "nli_for_simcse.csv"], "princeton-nlp/datasets-for-simcse"
+)
 
 
 @cache

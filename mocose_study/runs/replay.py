@@ -15,7 +15,7 @@ from .measure import measured
 from .run import prepare
 from .stamp import PACKAGES
 
-DEPENDS = ("code", "python", "device", "instructions", *PACKAGES)  # what digits hang on
+DEPENDS = ("method_code", "python", "device", "instructions", *PACKAGES)  # what digits hang on
 USUAL = 0.05  # points: between processors, numbers of short trainings differed by up to 0.016
 
 
@@ -88,5 +88,6 @@ def replay(path: Path, device: str | None = None, bar: bool = False) -> Replay:
     old, new = before["metrics"], after["metrics"]
     differing = {name: (old[name], new.get(name)) for name in old if old[name] != new.get(name)}
     then, now = ({**r["stamp"], **r["stamp"]["packages"]} for r in (before, after))
-    changed = {name: (then[name], now[name]) for name in DEPENDS if then[name] != now[name]}
+    pairs = {name: (then.get(name, "unknown"), now[name]) for name in DEPENDS}
+    changed = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
     return Replay(len(old), differing, changed)
