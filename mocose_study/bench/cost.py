@@ -1,4 +1,4 @@
-"""What a MoCoSE step costs as queue, batch, length and depth grow, and a formula that predicts it.
+"""What a MoCoSE step costs as something grows, in time and memory, and a formula that predicts it.
 
 seconds = FLOPs of the matrix products / peak + fixed + a activations + b parameters. The first
 term is the floor, measured apart. The other three numbers are fitted to all points together.
@@ -6,6 +6,7 @@ term is the floor, measured apart. The other three numbers are fitted to all poi
 
 from collections.abc import Iterator
 from functools import partial
+from resource import RUSAGE_SELF, getrusage
 
 import pandas as pd
 from scipy.optimize import nnls
@@ -14,8 +15,8 @@ from mocose_study.config import Config, vary
 from mocose_study.systems.base import load_encoder
 
 from . import floor
-from .clock import Cases, rows, timed
-from .material import Sizes, config_of, encoder_folder
+from .clock import Cases, apart, rows, timed
+from .material import Sizes, config_of, encoder_folder, full_text
 from .training import our_mocose, step_flops
 
 ROWS = 600  # sentences
@@ -34,6 +35,11 @@ def points(sizes: Sizes, precision: str) -> Iterator[tuple[str, int, Config]]:
         yield "length", length, make(max_length=length)
     for depth in sizes.depths:
         yield "depth", depth, vary(base, encoder=encoder_folder(f"{depth}x256"))
+    for width in sizes.widths:
+        yield "width", width, vary(base, encoder=encoder_folder(f"4x{width}"))
+    for number in sizes.corpora:
+        text = full_text(number, base.max_length)
+        yield "sentences", number, vary(base, corpus=str(text), corpus_size=number)
 
 
 def features(config: Config) -> dict[str, float]:
@@ -70,10 +76,18 @@ def cases(sizes: Sizes, precision: str) -> Cases:
         yield {"varied": what, "value": value, **features(config)}, {f"{what} {value}": turn}
 
 
+def peak_memory(config: Config) -> float:
+    """Megabytes that this process, a new one, has held at most after some steps."""
+    timed(partial(our_mocose, config), 0.0)
+    return getrusage(RUSAGE_SELF).ru_maxrss / 1024
+
+
 def measure(sizes: Sizes, precision: str, bar) -> dict:
-    """Medians of the rounds at every point, with the peak."""
+    """Medians of the rounds at every point, and its memory; with the peak."""
     table = pd.DataFrame(rows(cases(sizes, precision), sizes.repeats, bar))
     by = ["varied", "value", "flops", "activations", "parameters"]
     found = table.groupby(by, sort=False)["seconds"].median().reset_index()
+    configs = (config for _, _, config in points(sizes, precision))
+    found["megabytes"] = [apart(peak_memory, config) for config in configs]
     peak = floor.peak(precision, sizes.seconds)
     return {"precision": precision, "peak": peak, "rows": found.to_dict("records")}

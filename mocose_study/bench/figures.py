@@ -47,16 +47,20 @@ def cost(table: pd.DataFrame) -> Figure:
     """Measured milliseconds a step beside the formula's, over each thing that is varied."""
     style()
     parts = {name: part.sort_values("value") for name, part in table.groupby("varied", sort=False)}
-    size = {"figsize": (2.1 * len(parts), 2.7), "sharey": True, "squeeze": False}
-    figure, (axes,) = plt.subplots(1, len(parts), **size)
+    rows = -(-len(parts) // 3)
+    size = {"figsize": (WIDTH, 2.4 * rows), "sharey": True, "squeeze": False}
+    figure, grid = plt.subplots(rows, 3, **size)
+    axes = grid.flat[: len(parts)]
+    for empty in grid.flat[len(parts) :]:
+        empty.set_axis_off()
     looks = {"seconds": ("o", OURS), "predicted": ("-", PAPER), "floor": (":", "black")}
     for ax, (name, part) in zip(axes, parts.items(), strict=True):
         for column, (mark, color) in looks.items():
             ax.plot(part["value"], 1e3 * part[column], mark, color=color)
         ax.set(xlabel=name, xscale="log", yscale="log")
-        ax.set_xticks(part["value"], part["value"].astype(str), fontsize=8)
+        ax.set_xticks(part["value"], part["value"].map("{:,}".format), fontsize=7)
         ax.minorticks_off()
-    axes[0].set_ylabel("ms a step")
+    figure.supylabel("ms a step")
     names = ("measured", "formula", "floor")
     figure.legend(axes[0].lines, names, loc="outside upper center", ncols=3, frameon=False)
     return figure

@@ -3,7 +3,7 @@
 import tomllib
 from dataclasses import replace
 from importlib.resources import files
-from itertools import islice
+from itertools import cycle, islice
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 
@@ -52,7 +52,7 @@ def full_text(number: int, tokens: int) -> Path:
     """A file of open sentences joined to `tokens` words, each of which is a token at least."""
     path = cache_folder() / "bench" / f"full-{number}-{tokens}.txt"
     if not path.exists():
-        words = iter(" ".join(load_corpus("open", 40_000)["sentence"]).split())
+        words = cycle(" ".join(load_corpus("open", 40_000)["sentence"]).split())
         lines = [" ".join(islice(words, tokens)) for _ in range(number)]
         write_atomically(path, lambda p: p.write_text("\n".join(lines) + "\n", encoding="utf-8"))
     return path

@@ -109,6 +109,15 @@ def test_a_point_of_the_formula_is_measured(small, monkeypatch):
     found = cost.measure(material.SIZES["smoke"], "float32", tqdm(disable=True))
     (row,) = json.loads(json.dumps(found["rows"]))
     assert (row["varied"], row["value"]) == ("queue", 12) and min(list(row.values())[2:]) > 0
+    assert row["megabytes"] > 100  # torch alone takes more
+
+
+def test_one_thing_grows_at_a_time(study):
+    grown = [(what, value) for what, value, _ in cost.points(material.SIZES["smoke"], "float32")]
+    configs = [config for *_, config in cost.points(material.SIZES["smoke"], "float32")]
+    assert len(grown) == len(set(grown)) and len(configs) == 12
+    assert {what for what, _ in grown} == set("queue batch length depth width sentences".split())
+    assert {config.corpus_size for config in configs} == {cost.ROWS, 300}
 
 
 # --- ratios ---
