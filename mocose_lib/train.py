@@ -90,95 +90,97 @@ def train(
     """
     settings = settings or Settings()
     text = sentences if hasattr(sentences, "views") else Text(encoder, sentences, settings)
-    t = MoCoSE(settings, encoder)
-    t.ranks = ranks or t.ranks
-    t.resume(checkpoint)
-    t.probe_if_due(probe if t.progress.step == 0 else None)
-    rows = batches(text.lengths, settings, start=t.progress.step)
-    for step in t.steps("mocose", bar):
-        train_step(t, *text.views(next(rows), t.generator), step)
+    trainer = MoCoSE(settings, encoder)
+    trainer.ranks = ranks or trainer.ranks
+    trainer.resume(checkpoint)
+    trainer.probe_if_due(probe if trainer.progress.step == 0 else None)
+    rows = batches(text.lengths, settings, start=trainer.progress.step)
+    for step in trainer.steps("mocose", bar):
+        train_step(trainer, *text.views(next(rows), trainer.generator), step)
         # evaluate and save, where due
         if settings.queue_size and step in [int(share * settings.steps) for share in STALENESS_AT]:
-            t.progress.staleness.append({"step": step, **staleness_of(t)})
-        t.probe_if_due(probe)
-        t.evaluate_if_due(evaluate, choose)
-        t.save_if_due(checkpoint)
-    t.restore_best()
-    return t.progress
+            trainer.progress.staleness.append({"step": step, **staleness_of(trainer)})
+        trainer.probe_if_due(probe)
+        trainer.evaluate_if_due(evaluate, choose)
+        trainer.save_if_due(checkpoint)
+    trainer.restore_best()
+    return trainer.progress
 
 
-def train_step(t: MoCoSE, query_tokens: Tokens, key_tokens: Tokens, step: int) -> None:
+def train_step(trainer: MoCoSE, query_tokens: Tokens, key_tokens: Tokens, step: int) -> None:
     """One step of MoCoSE, from the token ids of query and key for every row of the batch."""
-    settings, encoder = t.settings, t.scored
-    t.ranks.seed(settings.seed, step)
+    settings, encoder = trainer.settings, trainer.scored
+    trainer.ranks.seed(settings.seed, step)
     query_ids, key_ids = encoder.pad(query_tokens), encoder.pad(key_tokens)
     if settings.ema_moment == "before_forward":
-        update_ema(t.target, t.online, decay_at(step, settings))
+        update_ema(trainer.target, trainer.online, decay_at(step, settings))
     with torch.autocast(encoder.device.type, torch.bfloat16, settings.precision == "bf16"):
         # negatives: the queue, or a part of it
-        if settings.queue_keys == "latest" and t.recent:
-            t.queue.refresh(keys_anew(t, t.generator))
-        negatives = t.queue.negatives(settings.negatives_slice)
+        if settings.queue_keys == "latest" and trainer.recent:
+            trainer.queue.refresh(keys_anew(trainer, trainer.generator))
+        negatives = trainer.queue.negatives(settings.negatives_slice)
         # two views: word embeddings under cut-offs, shuffle and FGSM
-        view = make_view(t, t.online, *query_ids)
-        other = make_view(t, t.target, *key_ids)
+        view = make_view(trainer, trainer.online, *query_ids)
+        other = make_view(trainer, trainer.target, *key_ids)
         sides = [query_ids] if query_tokens == key_tokens else [query_ids, key_ids]
-        t.fgsm.perturb([view, other], [partial(fgsm_probe, t, *side, negatives) for side in sides])
+        probes = [partial(fgsm_probe, trainer, *side, negatives) for side in sides]
+        trainer.fgsm.perturb([view, other], probes)
         # query and keys
-        query = t.online(view)  # (batch, dim)
+        query = trainer.online(view)  # (batch, dim)
         with torch.set_grad_enabled(not settings.detach_keys):
-            keys = t.target(other)  # (batch, dim)
-            every = t.ranks.gather(keys)  # those of all processes, which is one as a rule
+            keys = trainer.target(other)  # (batch, dim)
+            every = trainer.ranks.gather(keys)  # those of all processes, which is one as a rule
         # loss
-        loss = contrast(t, query, every, negatives)
+        loss = contrast(trainer, query, every, negatives)
     # step of the online branch
-    t.optimise(loss, step)
+    trainer.optimise(loss, step)
     # the target follows
     if settings.ema_moment == "after_step":
-        update_ema(t.target, t.online, decay_at(step, settings))
+        update_ema(trainer.target, trainer.online, decay_at(step, settings))
     # the keys enter the queue
-    t.queue.enqueue(torch.cat(every), step)
-    t.recent = [key_ids, *t.recent][: -(-settings.queue_size // settings.batch_size)]
+    trainer.queue.enqueue(torch.cat(every), step)
+    trainer.recent = [key_ids, *trainer.recent][: -(-settings.queue_size // settings.batch_size)]
 
 
-def make_view(t: MoCoSE, branch: Branch, ids: Ids, mask: Mask, generator=None) -> View:
+def make_view(trainer: MoCoSE, branch: Branch, ids: Ids, mask: Mask, generator=None) -> View:
     """Word embeddings under cut-offs and shuffle: the rows that this process encodes."""
-    words = branch.encoder.words(ids)
-    return t.ranks.own(View(*distorted(words, mask, t.settings, generator or t.generator)))
+    words, generator = branch.encoder.words(ids), generator or trainer.generator
+    return trainer.ranks.own(View(*distorted(words, mask, trainer.settings, generator)))
 
 
-def contrast(t: MoCoSE, query: Tensor, every: list[Tensor], negatives: Tensor) -> Tensor:
+def contrast(trainer: MoCoSE, query: Tensor, every: list[Tensor], negatives: Tensor) -> Tensor:
     """InfoNCE as the settings say, of this process's queries; `every` has all processes' keys."""
-    s, keys = t.settings, every[t.ranks.rank]
+    s, keys = trainer.settings, every[trainer.ranks.rank]
     others = [other for other in every if other is not keys] if s.batch_negatives else []
     negatives = torch.cat([negatives, *others]) if others else negatives
     return info_nce(query, keys, negatives, s.temperature, s.similarity, s.batch_negatives)
 
 
-def fgsm_probe(t: MoCoSE, ids: Ids, mask: Mask, negatives: Tensor):
+def fgsm_probe(trainer: MoCoSE, ids: Ids, mask: Mask, negatives: Tensor):
     """A fresh view of the sentences, and its loss against fresh keys of the same ones."""
-    view = make_view(t, t.online, ids, mask)
+    view = make_view(trainer, trainer.online, ids, mask)
     with torch.no_grad():
-        every = t.ranks.gather(t.target(make_view(t, t.target, ids, mask)))
-    return view, lambda moving: contrast(t, t.online(moving), every, negatives)
+        every = trainer.ranks.gather(trainer.target(make_view(trainer, trainer.target, ids, mask)))
+    return view, lambda moving: contrast(trainer, trainer.online(moving), every, negatives)
 
 
 @torch.no_grad()
-def keys_anew(t: MoCoSE, generator: Generator) -> Tensor:
+def keys_anew(trainer: MoCoSE, generator: Generator) -> Tensor:
     """What the present target gives for the sentences behind the queue's keys, newest first."""
-    views = (make_view(t, t.target, *batch, generator) for batch in t.recent)
-    return torch.cat([keys for view in views for keys in t.ranks.gather(t.target(view))])
+    views = (make_view(trainer, trainer.target, *batch, generator) for batch in trainer.recent)
+    every = (trainer.ranks.gather(trainer.target(view)) for view in views)
+    return torch.cat([torch.cat(keys) for keys in every])
 
 
-def staleness_of(t: MoCoSE) -> dict:
+def staleness_of(trainer: MoCoSE) -> dict:
     """How far the queued keys have drifted from what the present target gives, by age.
 
     Draws from random streams of its own: the training goes on as if nothing had been measured.
     """
-    generator = Generator().manual_seed(t.settings.seed)
+    generator = Generator().manual_seed(trainer.settings.seed)
     with torch.random.fork_rng():
-        passes = [keys_anew(t, generator) for _ in range(2)]
-    ages = t.queue.ages(t.progress.step)
+        passes = [keys_anew(trainer, generator) for _ in range(2)]
+    ages = trainer.queue.ages(trainer.progress.step)
     n = min(len(passes[0]), len(ages))
-    keys = [x[:n].float().cpu().numpy() for x in (t.queue.keys, *passes)]
+    keys = [x[:n].float().cpu().numpy() for x in (trainer.queue.keys, *passes)]
     return staleness.drift(*keys, ages[:n].numpy())

@@ -32,7 +32,7 @@ def evaluate(encode: Encode, benchmark: Benchmark) -> dict[str, float]:
 
 def similarities(encode: Encode, benchmark: Benchmark) -> dict[str, np.ndarray]:
     """Cosine similarity of every pair, by task."""
-    encode = remembering(encode)
+    encode = cached(encode)
     encode([s for t in benchmark.values() for c in ("sentence1", "sentence2") for s in t[c]])
     return {
         name: cosine(encode(table["sentence1"]), encode(table["sentence2"]))
@@ -72,13 +72,13 @@ def spearman(similarity: np.ndarray, gold: np.ndarray) -> float:
     return float("nan")
 
 
-def remembering(encode: Encode) -> Encode:
+def cached(encode: Encode) -> Encode:
     """`encode`, called once for every distinct sentence, whoever asks for its vector again."""
     known: dict[str, np.ndarray] = {}
 
-    def remembered(sentences: Sequence[str]) -> np.ndarray:
+    def encode_once(sentences: Sequence[str]) -> np.ndarray:
         if new := [s for s in dict.fromkeys(sentences) if s not in known]:
             known.update(zip(new, encode(new), strict=True))
         return np.array([known[s] for s in sentences])
 
-    return remembered
+    return encode_once

@@ -16,7 +16,7 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
 from ..settings import InputError
-from .sts import Encode, Table, remembering
+from .sts import Encode, Table, cached
 
 log = logging.getLogger(__name__)
 COLUMNS = ("sentence", "sentence1", "sentence2")
@@ -51,7 +51,7 @@ def evaluate(encode: Encode, tasks: Mapping[str, Table], fit=fit_predict) -> dic
     sentence or sentence1 and sentence2. A task that cannot be measured gives NaN, and the log
     says why. `fit` may be a faster function that does what `fit_predict` does.
     """
-    encode, scores = remembering(encode), {}
+    encode, scores = cached(encode), {}
     texts = {task: [table[c] for c in COLUMNS if c in table] for task, table in tasks.items()}
     encode([sentence for columns in texts.values() for column in columns for sentence in column])
     for task, table in tasks.items():

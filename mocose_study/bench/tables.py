@@ -65,11 +65,6 @@ def machines() -> dict[str, dict]:
     return dict(reversed(found.items()))
 
 
-def settings(record: dict) -> pd.DataFrame:
-    """How every part was measured, a column each."""
-    return pd.DataFrame(record["origins"])
-
-
 def rows(record: dict, part: str) -> pd.DataFrame:
     """The rows of a part. Raises InputError when the benchmark left it out."""
     if part not in record:

@@ -66,10 +66,10 @@ def pretrain_steps(config: PretrainConfig, tick: Tick) -> None:
     keep_freed_memory()
     tokenizer = AutoTokenizer.from_pretrained(locate("tiny"))
     text = tokenized(load_corpus("open", OPEN), tokenizer, None)
-    t, batches = Pretraining(config, "cpu"), Batches(config, text)
+    training, batches = Pretraining(config, "cpu"), Batches(config, text)
     while True:
         tick()
-        t.step(batches.batch(t.record["step"]))
+        training.step(batches.batch(training.record["step"]))
 
 
 @cache

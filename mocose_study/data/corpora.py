@@ -21,7 +21,7 @@ import pyarrow as pa
 from mocose_study.config import InputError
 
 from .cache import cache_key, stored
-from .sources import ON_HUB, checked, folder, from_hub, local, open_file, revision_on_hub, sha256
+from .sources import checked, folder, from_hub, local, open_file, revision_on_hub, sha256
 from .tokens import settings_of, token_ids
 
 OPENERS = {".xz": lzma.open, ".gz": gzip.open}
@@ -90,7 +90,7 @@ def corpus_files(name: str) -> list[Path]:
         return [checked(data, file) for file in source.files]
     if source.hub is None:
         raise InputError(f"corpus {name!r} needs a data folder; give --data or MOCOSE_DATA.")
-    return [from_hub(ON_HUB[source.hub], source.hub, "main")]
+    return [from_hub(source.hub)]
 
 
 def hub_name(name: str) -> bool:

@@ -89,17 +89,14 @@ def open_file(name: str) -> Path:
     return checked(place, name)
 
 
-def from_hub(repository: str, file: str, revision: str) -> Path:
-    """Downloads one file of a hub dataset; "main" stands for the commit of `revision_on_hub`.
-
-    Raises InputError when the hub cannot be reached.
-    """
+def from_hub(file: str) -> Path:
+    """Downloads a file of ON_HUB. Raises InputError when the hub cannot be reached."""
     from huggingface_hub import hf_hub_download
 
-    if revision == "main":
-        revision = revision_on_hub(repository, "dataset") or revision
+    repository = ON_HUB[file]
+    at = {"repo_type": "dataset", "revision": revision_on_hub(repository, "dataset")}
     try:
-        return Path(hf_hub_download(repository, file, repo_type="dataset", revision=revision))
+        return Path(hf_hub_download(repository, file, **at))
     except Exception as cause:  # whatever the hub's client meets on its way
         raise InputError(
             f"the hub did not give {file} of {repository} ({type(cause).__name__}); "

@@ -172,25 +172,25 @@ def pretrain(
     a copy of the encoder goes to `folder`-4M.
     """
     keep_freed_memory()
-    t, checkpoint = Pretraining(config, device), folder / "state.pt"
-    t.resume(checkpoint)
-    batches, first, total = Batches(config, documents), t.record["step"], config.steps
-    started, saved = time.monotonic() - t.record["seconds"], time.monotonic()
+    training, checkpoint = Pretraining(config, device), folder / "state.pt"
+    training.resume(checkpoint)
+    batches, first, total = Batches(config, documents), training.record["step"], config.steps
+    started, saved = time.monotonic() - training.record["seconds"], time.monotonic()
     name = f"pretrain {config.name}"
     for i in tqdm(range(first, total), name, total, initial=first, mininterval=10):
-        before = t.record["tokens"]
-        t.step(batches.batch(i))
-        t.record["seconds"] = round(time.monotonic() - started, 1)
-        for millions in (m for m in MILESTONES if before < m * 1e6 <= t.record["tokens"]):
-            save_encoder(t.model, tokenizer, folder.with_name(f"{folder.name}-{millions}M"))
-        last = t.record["step"] == total
-        if t.record["step"] % NOTE_EVERY == 0 or last:
-            t.note()
+        before = training.record["tokens"]
+        training.step(batches.batch(i))
+        training.record["seconds"] = round(time.monotonic() - started, 1)
+        for millions in (m for m in MILESTONES if before < m * 1e6 <= training.record["tokens"]):
+            save_encoder(training.model, tokenizer, folder.with_name(f"{folder.name}-{millions}M"))
+        last = training.record["step"] == total
+        if training.record["step"] % NOTE_EVERY == 0 or last:
+            training.note()
         if time.monotonic() - saved > SAVE_SECONDS or last:
-            t.save(checkpoint)
+            training.save(checkpoint)
             saved = time.monotonic()
-    save_encoder(t.model, tokenizer, folder)
-    t.write_record(folder)
+    save_encoder(training.model, tokenizer, folder)
+    training.write_record(folder)
 
 
 def save_encoder(model: BertForPreTraining, tokenizer: BertTokenizerFast, folder: Path) -> None:

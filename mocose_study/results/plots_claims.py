@@ -16,13 +16,10 @@ def counts(table: pd.DataFrame) -> Figure:
     figure, ax = panel(0.22 * len(table) + 0.9)
     _bars(ax, table)
     for bars in ax.containers:
-        ax.bar_label(bars, fmt=_positive, label_type="center", fontsize="x-small")
+        shown = [f"{count:.0f}" if count else "" for count in bars.datavalues]
+        ax.bar_label(bars, shown, label_type="center", fontsize="x-small")
     ax.set(xlabel="claims")
     return _with_legend(figure)
-
-
-def _positive(count: float) -> str:
-    return f"{count:.0f}" if count else ""
 
 
 def simulated(table: pd.DataFrame) -> Figure:
@@ -40,8 +37,8 @@ def simulated(table: pd.DataFrame) -> Figure:
 
 def _bars(ax: Axes, table: pd.DataFrame) -> None:
     """Stacked bars, the first row at the top."""
-    look = {"color": VERDICTS, "edgecolor": "white", "lw": 0.5, "width": 0.8, "legend": False}
-    table.plot.barh(stacked=True, ax=ax, **look)
+    style = {"color": VERDICTS, "edgecolor": "white", "lw": 0.5, "width": 0.8, "legend": False}
+    table.plot.barh(stacked=True, ax=ax, **style)
     ax.tick_params("y", labelsize="small")
     ax.set(ylim=(len(table) - 0.4, -0.6), ylabel="")
     ax.grid(axis="y", visible=False)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from mocose_lib.evaluation import evaluate, transfer
-from mocose_lib.evaluation.sts import Encode, remembering, similarities
+from mocose_lib.evaluation.sts import Encode, cached, similarities
 from mocose_study.claims import stats
 from mocose_study.claims.record import rules_on_record
 from mocose_study.config import Config, choose
@@ -48,7 +48,7 @@ def measured(
     trained = time.monotonic()
     if save:
         save(fitted)
-    encode = remembering(fitted.encode)
+    encode = cached(fitted.encode)
     if config.whitened_on:
         encode = whitened(encode, list(load_corpus(config.corpus, config.whitened_on)["sentence"]))
     metrics = scores(encode, config) | probe.measure(encode, config.benchmark)

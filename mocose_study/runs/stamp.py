@@ -2,27 +2,20 @@
 
 import platform
 import time
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 
 import torch
 
 from mocose_study.fast.processor import instruction_sets, processor
 
+RELEASE = version("mocose-lib")  # `method.method_code` names the code of a run's method
 PACKAGES = ("torch", "transformers", "datasets", "tokenizers", "numpy", "scipy")
-
-
-def release() -> str:
-    """The version of this package; `method.method_code` names the code of a run's method."""
-    try:
-        return version("mocose-lib")
-    except PackageNotFoundError:
-        return "uninstalled"
 
 
 def stamp(device: str) -> dict:
     """Code, packages, processor with its instruction sets, threads, and the time (UTC)."""
     return {
-        "code": release(),
+        "code": RELEASE,
         "python": platform.python_version(),
         "device": processor(device),
         "instructions": instruction_sets(),

@@ -184,20 +184,20 @@ def train_system(
     torch.manual_seed(config.seed)
     parts = [part for part in system.modules() if isinstance(part, Encoder)]
     pretrained = [parameter for part in parts for parameter in part.model.parameters()]
-    t = Trainer(config, system.train(), system, pretrained)
+    trainer = Trainer(config, system.train(), system, pretrained)
     probe = Probe(system.encoder, config.benchmark, system.head)
     measure = evaluation(config, system.encode, probe)
-    t.resume(checkpoint)
-    t.probe_if_due(probe if t.progress.step == 0 else None)
+    trainer.resume(checkpoint)
+    trainer.probe_if_due(probe if trainer.progress.step == 0 else None)
     half = config.precision == "bf16"
     autocast = torch.autocast(system.encoder.device.type, torch.bfloat16, enabled=half)
-    rows = batches(system.lengths, config, start=t.progress.step)
-    for step in t.steps(config.method, bar):
+    rows = batches(system.lengths, config, start=trainer.progress.step)
+    for step in trainer.steps(config.method, bar):
         with autocast:
-            loss = system.batch_loss(next(rows), t.generator)
-        t.optimise(loss, step)
-        t.probe_if_due(probe)
-        t.evaluate_if_due(measure, config.selection != "last")
-        t.save_if_due(checkpoint)
-    t.restore_best()
-    return t.progress
+            loss = system.batch_loss(next(rows), trainer.generator)
+        trainer.optimise(loss, step)
+        trainer.probe_if_due(probe)
+        trainer.evaluate_if_due(measure, config.selection != "last")
+        trainer.save_if_due(checkpoint)
+    trainer.restore_best()
+    return trainer.progress

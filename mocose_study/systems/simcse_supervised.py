@@ -44,7 +44,7 @@ def read_triplets(path: Path) -> pd.DataFrame:
 
 def triplets_file(name: str) -> Path:
     if name == HUB and not (folder() and (folder() / name).exists()):
-        return from_hub("princeton-nlp/datasets-for-simcse", HUB, "main")
+        return from_hub(HUB)
     return data_file(name)
 
 

@@ -298,8 +298,8 @@ def test_what_the_newest_left_out_is_taken_from_older_ones(measures, monkeypatch
     newer = run.bench("smoke", repeats=2, parts=("training",), bar=False).stem
     merged = newest()
     assert merged["id"] == newer != older and merged["grid"] and merged["training"]
-    assert dict(tables.settings(merged).loc["record"]) == {"training": newer, "grid": older}
-    assert dict(tables.settings(merged).loc["repeats"]) == {"training": "2", "grid": "1"}
+    assert dict(pd.DataFrame(merged["origins"]).loc["record"]) == {"training": newer, "grid": older}
+    assert dict(pd.DataFrame(merged["origins"]).loc["repeats"]) == {"training": "2", "grid": "1"}
 
 
 @pytest.mark.parametrize(
@@ -368,26 +368,18 @@ def test_memory_is_noted_at_every_step(monkeypatch, small):
 
 # --- the suite ---
 def test_where_the_time_of_study_and_tests_goes(study):
-    runs, executed = study / "data" / "runs", study / "data" / "executed" / "quick"
+    data, report = study / "data", study / "tests.xml"
+    empty = {part: {} for part in ("config", "inputs", "metrics", "progress", "stamp")}
     for i, seconds in enumerate((2.0, 3.5)):
-        empty = {"config": {}, "inputs": {}, "metrics": {}, "progress": {}, "stamp": {}}
-        write_run(runs / "quick" / f"mocose-{i}.json", {"seconds": seconds, **empty})
-    executed.mkdir(parents=True)
+        write_run(data / "runs" / "quick" / f"mocose-{i}.json", {**empty, "seconds": seconds})
+    for folder in (data / "runs" / "bench", data / "executed" / "quick"):
+        folder.mkdir(parents=True)
     noted = {"metadata": {"papermill": {"duration": 7.25}}}
-    (executed / "04_ema.ipynb").write_text(json.dumps(noted))
-    (runs / "bench").mkdir()
-    names = (
-        "tests.bench.test_bench",
-        "tests.bench.test_x",
-        "notebooks.04_ema.ipynb",
-        "tests.bench",
-    )
-    cases = [f'<testcase classname="{name}" name="a" time="1.5"/>' for name in names]
-    (study / "tests.xml").write_text(
-        f"<testsuites><testsuite>{''.join(cases)}</testsuite></testsuites>"
-    )
-    found = suite.write(study / "tests.xml").read_text().splitlines()
-    assert found == [
+    (data / "executed" / "quick" / "04_ema.ipynb").write_text(json.dumps(noted))
+    places = "tests.bench.test_bench tests.bench.test_x tests.bench notebooks.04_ema.ipynb".split()
+    cases = [f'<testcase classname="{place}" name="a" time="1.5"/>' for place in places]
+    report.write_text(f"<testsuites><testsuite>{''.join(cases)}</testsuite></testsuites>")
+    assert suite.write(report).read_text().splitlines() == [
         "command,part,number,seconds",
         "make study,04_ema,1,7.2",
         "make study,runs,2,5.5",

@@ -159,11 +159,11 @@ def test_who_sees_the_rewritten_text(small, monkeypatch, views):
     seen = {"query": [], "key": []}
     real = loop.make_view
 
-    def make_view(t, branch, tokens, mask, *rest):
+    def make_view(trainer, branch, tokens, mask, *rest):
         side = "key" if not any(p.requires_grad for p in branch.parameters()) else "query"
         lengths = zip(tokens, mask.sum(1), strict=True)
         seen[side] += [tuple(row[: int(n)].tolist()) for row, n in lengths]
-        return real(t, branch, tokens, mask, *rest)
+        return real(trainer, branch, tokens, mask, *rest)
 
     monkeypatch.setattr(loop, "make_view", make_view)
     METHODS["mocose"](config, bar=False)
@@ -194,13 +194,3 @@ def test_all_models_are_asked_for_before_the_first_sentence_is_rewritten(small, 
     missing = small(text_augmentation="paraphrase")
     with pytest.raises(InputError, match="xlnet-base-cased"):
         run.prepare([small(text_augmentation="typos"), missing])
-
-
-def test_grids_share_rewritten_corpora(small, monkeypatch):
-    """Seeds share one; another rate is another."""
-    made, real = [], text_augment.make_rewrite
-    monkeypatch.setattr(text_augment, "make_rewrite", lambda *a: made.append(a) or real(*a))
-    monkeypatch.setattr(text_augment, "check", lambda *a: None)
-    points = [dict(augmentation_rate=rate, seed=seed) for rate in (0.1, 0.5) for seed in (0, 1)]
-    run.prepare([small(text_augmentation="typos", **point) for point in points])
-    assert len(made) == 4  # two rates, two views
