@@ -68,7 +68,7 @@ class Config(Settings):
     sif: Annotated[float, Range(0, 1)] = 0.0  # a of the weight a / (a + p(word)); 0: plain average
     idf: bool = False  # word counts: weighted by inverse document frequency
     mlp: Literal["training", "always", "never"] = "training"  # SimCSE: always: at evaluation, too
-    positives: Literal["same", "next_sentence"] = "same"  # SimCSE: of a sentence
+    positives: Literal["same", "next_sentence", "next_three"] = "same"  # SimCSE: of a sentence
     two_encoders: bool = False  # SimCSE: each view has one
     same_mask: bool = False  # SimCSE: both views have one dropout mask
     mlm_weight: Weight = 0.0  # SimCSE: of the auxiliary masked-language-model term

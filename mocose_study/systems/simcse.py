@@ -88,10 +88,15 @@ class SimCSE(System):
 
 
 def pairs(config: Config, ids) -> tuple[np.ndarray, np.ndarray]:
-    """Row numbers of all sentences and of their positives: themselves, or the next of the text."""
+    """Row numbers of all sentences and of their positives: themselves, or what follows them.
+
+    With `positives` "next_three" each of the next three sentences makes a pair of its own.
+    """
     rows = np.arange(len(ids))
     if config.positives == "same":
         return rows, rows
     document = documents(config, ids)
-    rows = np.flatnonzero(document[:-1] == document[1:])
-    return rows, rows + 1
+    ahead = range(1, 4 if config.positives == "next_three" else 2)
+    first = [np.flatnonzero(document[:-n] == document[n:]) for n in ahead]
+    second = [rows + n for rows, n in zip(first, ahead, strict=True)]
+    return np.concatenate(first), np.concatenate(second)

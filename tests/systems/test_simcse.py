@@ -4,8 +4,8 @@ import math
 
 import pytest
 import torch
-from making import built, generator
-from texts import articles, open_sentences
+from making import built
+from texts import articles, generator, open_sentences
 from torch.nn import functional as F
 from transformers import AutoModelForMaskedLM
 
@@ -84,6 +84,11 @@ def test_the_next_sentence_is_of_the_same_document(small, tmp_path):
     assert list(s.second_rows) == list(s.first_rows + 1)
     assert list(s.first_rows) == [i for i in range(60) if i % 6 != 5]
     assert METHODS["simcse"](config, bar=False).progress.step == config.steps
+    three = system(vary(config, positives="next_three"))
+    drawn = set(zip(three.first_rows.tolist(), three.second_rows.tolist(), strict=True))
+    near = ((i, i + n) for i in range(60) for n in (1, 2, 3))
+    assert drawn == {(i, j) for i, j in near if j < 60 and i // 6 == j // 6}
+    assert len(three.first_rows) == len(drawn)
     no_documents = vary(config, corpus=str(articles(tmp_path / "one.txt", 1, 60)))
     with pytest.raises(InputError, match="has no documents"):
         METHODS["simcse"](no_documents, bar=False)
