@@ -1,3 +1,4 @@
+# ruff: noqa: E402
 """What the tests share: checked shapes, tiny encoders made on the spot, an own study folder.
 
 No test needs the network, the shipped encoders or the real data, except where its name says so.
@@ -50,8 +51,9 @@ from transformers import (
     RobertaModel,
 )
 
-from mocose_lib import Encoder, Settings, evaluate
+from mocose_lib import Encoder, Settings, evaluate, trainer
 from mocose_lib.evaluation import geometry
+from mocose_lib.model import View
 from mocose_study.config import Config
 
 torch.set_num_threads(1)
@@ -114,6 +116,13 @@ def encoder(tiny) -> Encoder:
     return Encoder.load(str(tiny))
 
 
+@pytest.fixture
+def view(encoder) -> View:
+    """Two sentences as the encoder receives them."""
+    ids, mask = encoder.pad(encoder.tokenize(["The baker sold bread.", "A dog ran."]))
+    return View(encoder.words(ids), mask)
+
+
 METHOD = [field.name for field in fields(Settings)]
 
 
@@ -173,6 +182,13 @@ def go(tiny, monkeypatch):
         return made[-1]
 
     return train
+
+
+@pytest.fixture
+def eager(monkeypatch):
+    """A checkpoint is written at every step."""
+    monkeypatch.setattr(trainer, "SAVE_SECONDS", -1.0)
+    monkeypatch.setattr(trainer, "SAVE_SHARE", float("inf"))
 
 
 def link_shipped(folder: Path) -> Path:

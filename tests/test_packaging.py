@@ -2,14 +2,14 @@
 
 import re
 import tomllib
-from pathlib import Path
 
 import pytest
+import yaml
+from texts import ROOT
 
 from mocose_study.config import InputError
 from mocose_study.data import corpora, files
 
-ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = SETTINGS["project"]
 
@@ -44,21 +44,13 @@ def test_the_lock_has_a_torch_that_every_index_carries():
 
 def test_the_wheel_carries_the_data_that_quick_needs_and_their_licences():
     carried = SETTINGS["tool"]["setuptools"]["data-files"]
-    for folder in (
-        "open",
-        "paper",
-        *(
-            f"encoders/{p.name}"
-            for p in (ROOT / "data/encoders").iterdir()
-            if (p / "README.md").exists()
-        ),
-    ):
+    encoders = [path.parent.name for path in ROOT.glob("data/encoders/*/README.md")]
+    for folder in ("open", "paper", *(f"encoders/{name}" for name in encoders)):
         assert carried[f"share/mocose/{folder}"] == [f"data/{folder}/*"]
     assert PROJECT["license-files"] == ["LICENSE", "data/open/ATTRIBUTION.md"]
-    named = set(
-        re.findall(r"CC BY(?:-SA)? [34]\.0", (ROOT / "data/open/ATTRIBUTION.md").read_text())
-    )
-    assert {name.replace(" ", "-") for name in named} <= set(PROJECT["license"].split(" AND "))
+    attribution = (ROOT / "data/open/ATTRIBUTION.md").read_text()
+    named = {name.replace(" ", "-") for name in re.findall(r"CC BY(?:-SA)? [34]\.0", attribution)}
+    assert named <= set(PROJECT["license"].split(" AND "))
 
 
 def test_the_wheel_carries_every_table_beside_the_code():
@@ -79,3 +71,21 @@ def test_installed_data_are_found_where_there_is_no_checkout(tmp_path, monkeypat
     (tmp_path / "INSTALLED").mkdir()
     (tmp_path / "INSTALLED" / "open").symlink_to(ROOT / "data" / "open")
     assert corpora.corpus_files("open")[0].is_relative_to(tmp_path)
+
+
+def test_the_citation_names_the_study_and_the_paper():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "title", "message", "authors", "license", "version"} <= set(cited)
+    (paper,) = cited["references"]
+    assert paper["year"] == 2022 and len(paper["authors"]) == 7
+    assert cited["version"] == PROJECT["version"]
+
+
+def test_the_workflow_and_the_image_use_pythons_and_targets_that_exist():
+    flow = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text())
+    assert flow["jobs"]["test"]["strategy"]["matrix"]["python"] == ["3.11", "3.13"]
+    image, makefile = (ROOT / "Dockerfile").read_text(), (ROOT / "Makefile").read_text()
+    steps = str(flow) + image
+    for target in set(re.findall(r"(?:RUN |&& |'|\")make ([\w./]+)", steps)):
+        assert re.search(rf"^[^\n#]*{re.escape(target)}\b[^\n]*:", makefile, re.M), target
+    assert "FROM python:3.11" in image

@@ -3,7 +3,9 @@
 import math
 import re
 import textwrap
-from pathlib import Path
+
+import pytest
+from texts import ROOT
 
 from mocose_study.cli import COMMANDS
 from mocose_study.config import FIELDS
@@ -12,7 +14,6 @@ from mocose_study.results.ledger import section
 from mocose_study.results.show import scores_markdown
 from mocose_study.sections import GRIDS
 
-ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -21,9 +22,11 @@ def test_the_table_of_scores_is_that_of_the_committed_runs():
     assert block == scores_markdown(GRIDS["start"], "tiny")
 
 
-def test_every_file_that_the_readme_links_exists():
-    for target in re.findall(r"\]\(([^)]+)\)", TEXT):
-        assert (ROOT / target).exists(), target
+@pytest.mark.parametrize("page", ["README", "CHECKLIST", "CONTRIBUTING", "CHANGELOG"])
+def test_every_file_that_a_page_links_exists(page):
+    text = (ROOT / f"{page}.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#]+)", text)
+    assert not [link for link in links if "://" not in link and not (ROOT / link).exists()]
 
 
 def test_every_command_profile_preset_and_option_in_the_readme_exists():

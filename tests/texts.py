@@ -1,11 +1,13 @@
 """Sentences and pairs of the open data, and what several tests do with sentences."""
 
 import lzma
+import time
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import torch
 
 ROOT = Path(__file__).resolve().parents[1]  # the repository
 ODD = [
@@ -41,6 +43,18 @@ SENTENCES = open_sentences(40, start=1000)
 
 def rng(seed=0):
     return np.random.default_rng(seed)
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def wait_for(condition, seconds=900):
+    """Polls; a hang fails the test, a slow machine does not."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.1)
 
 
 def words(text):

@@ -29,8 +29,3 @@ torch.testing.assert_close(*vectors, atol=1e-5, rtol=1e-4)
 def test_a_compiled_encoder_trains_as_a_plain_one():
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-def test_compiled_runs_have_a_name_of_their_own(small):
-    assert small(compiled="inductor").identity() != small().identity()
-    assert "compiled" not in small().identity()

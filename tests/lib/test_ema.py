@@ -38,15 +38,6 @@ def test_update_equals_plain_loops(decay):
         torch.testing.assert_close(found, want)
 
 
-def test_shared_parameters_keep_their_bits_and_no_gradient_is_recorded():
-    target, online = pair()
-    target[0] = online[0]
-    before = online[0].weight.clone()
-    update_ema(target, online, 0.3)
-    assert target[0].weight is online[0].weight and torch.equal(online[0].weight, before)
-    assert target[1].weight.grad_fn is None
-
-
 def test_the_cosine_of_the_paper_by_hand():
     """0.75 -> 0.95 over 100 steps: half way it is the mean, and after 25 steps 0.75 + 0.2 (1 - cos 45)/2."""
     config = Config(**{**PRESETS["as_described"], "steps": 100})

@@ -6,7 +6,7 @@ from torch import nn
 
 from mocose_lib import Encoder, Settings
 from mocose_lib.encoder import make_identity
-from mocose_lib.model import Branch, View, head, target_of
+from mocose_lib.model import Branch, head, target_of
 
 
 def kinds(layers):
@@ -22,12 +22,6 @@ def test_heads_are_built_as_published_or_plain(layers):
     plain = (["Linear", "ReLU"] * layers)[:-1]
     assert kinds(head(layers, 16, 8, "plain", 0.1)) == plain
     assert kinds(head(layers, 8, 8, "plain", 0.1, nn.Tanh)) == plain
-
-
-@pytest.fixture
-def view(encoder):
-    ids, mask = encoder.pad(encoder.tokenize(["The baker sold bread.", "A dog ran."]))
-    return View(encoder.words(ids), mask)
 
 
 @pytest.mark.parametrize("style", ["published", "plain"])

@@ -32,12 +32,6 @@ AS_DESCRIBED, AS_PUBLISHED = PRESETS["as_described"], PRESETS["as_published"]
 EMBEDDINGS = "encoder.model.embeddings."
 
 
-@pytest.fixture
-def view(encoder):
-    ids, mask = encoder.pad(encoder.tokenize(["The baker sold bread.", "A dog ran."]))
-    return View(encoder.words(ids), mask)
-
-
 def recorded(monkeypatch, place, name, calls):
     """Calls of a function are noted in `calls` as (name, arguments)."""
     real = getattr(place, name)

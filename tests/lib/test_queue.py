@@ -70,16 +70,6 @@ def test_refresh_replaces_the_newest_and_keeps_ages():
     assert q.negatives().abs().sum() == 0 and len(q.negatives()) == 6
 
 
-def test_a_saved_queue_goes_on_like_the_unbroken_one():
-    a = queue(7, 3, "published")
-    a.enqueue(keys_of(1), 1)
-    b = queue(7, 3, "published")
-    b.load_state_dict(a.state_dict())
-    for step in range(2, 6):
-        a.enqueue(keys_of(step), step), b.enqueue(keys_of(step), step)
-        assert torch.equal(a.negatives(), b.negatives()) and torch.equal(a.ages(step), b.ages(step))
-
-
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
 def test_a_queue_loaded_to_a_gpu_goes_on():
     """torch.load(map_location="cuda") moves ages too; enqueue makes new ones on the CPU."""

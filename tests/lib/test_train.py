@@ -152,13 +152,6 @@ VARIANTS = {
 }
 
 
-@pytest.fixture
-def eager(monkeypatch):
-    """A checkpoint is written at every step."""
-    monkeypatch.setattr(trainer, "SAVE_SECONDS", -1)
-    monkeypatch.setattr(trainer, "SAVE_SHARE", 1e9)
-
-
 def kill_at(monkeypatch, where, call):
     """The call-th call of a function of the loop does not return."""
     places = {

@@ -5,11 +5,11 @@ from pathlib import Path
 import nbformat
 from IPython.core.interactiveshell import InteractiveShell
 from matplotlib import pyplot
+from texts import ROOT
 from traitlets.config import Config
 
 from mocose_study.sections import GRIDS
 
-ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
 FIRST, SECOND = NOTEBOOKS[:6], NOTEBOOKS[6:]  # of about equal time, for two workers
 

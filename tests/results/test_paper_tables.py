@@ -1,11 +1,10 @@
 """The papers' figures under data/paper: transcribed once, held to sums taken from a second reading of the same tables."""
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
+from texts import ROOT
 
-PAPER = Path(__file__).parents[2] / "data" / "paper"
+PAPER = ROOT / "data" / "paper"
 ABOUT = {"index.csv", "errata.csv", "statements.csv"}
 STS = ["STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R"]
 TRANSFER = ["MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC"]
@@ -59,9 +58,7 @@ def test_index_and_files_cover_each_other():
     assert set(INDEX.paper) == PAPERS
     shared = INDEX.source_file.str.fullmatch(r"00[0-4]_[0-9a-f]{16}\.txt")
     assert (shared | INDEX.source_file.str.startswith("arXiv:2104.08821 ")).all()
-    assert set(INDEX[~shared].paper) == {"simcse"}, (
-        "only SimCSE's tables are absent from the shared texts"
-    )
+    assert set(INDEX[~shared].paper) == {"simcse"}  # whose tables are not in the shared texts
     assert (INDEX.what != "").all() and (INDEX.note != "").all()
 
 
@@ -80,19 +77,14 @@ def test_table_agrees_with_the_second_reading(name):
 
 
 def test_printed_averages_are_means_but_for_the_known_errata():
-    rows = pd.concat(
-        {name: rows_with_average(name) for name in TABLES if not rows_with_average(name).empty}
-    )
-    rows = rows.rename_axis(["table", "row"]).reset_index()
+    averages = {name: rows_with_average(name) for name in TABLES}
+    rows = pd.concat(averages).rename_axis(["table", "row"]).reset_index()
     assert len(rows) > 80
     # seven rounded tasks and a rounded average: up to 0.01 apart without an error
     wrong = rows[(rows.printed - rows.computed).abs().round(6) > 0.01]
     found = {(r.table, r.row, f"{r.printed:.2f}", f"{r.computed:.2f}") for r in wrong.itertuples()}
-    assert found == set(
-        read("errata.csv")[["table", "row", "printed", "computed"]].itertuples(
-            index=False, name=None
-        )
-    )
+    known = read("errata.csv")[["table", "row", "printed", "computed"]]
+    assert found == set(known.itertuples(index=False, name=None))
 
 
 @pytest.mark.parametrize(
@@ -108,9 +100,7 @@ def test_tables_that_share_rows_print_the_same(one, other, common):
     a, b = read(one), read(other)
     if "mlm_weight" in b:
         b = b[b.mlm_weight != "0.1"]
-    if (
-        "queue_init" in common
-    ):  # what one version calls no initialisation is one random vector in the other
+    if "queue_init" in common:  # no initialisation here is one random vector there
         a = a.assign(queue_init=a.queue_init.replace("0", "1"))
     both = a.merge(b, on=[*common, "metric"], suffixes=("_a", "_b"))
     assert len(both) >= min(len(a), len(b)) * 0.75

@@ -1,6 +1,5 @@
 """Figures show every seed, the paper's differences and a claim's threshold, and cover none of it."""
 
-from itertools import chain
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
@@ -10,7 +9,6 @@ import pytest
 
 from mocose_study.claims.rules import Better, Equivalent
 from mocose_study.results import plots, plots_claims, widgets
-from mocose_study.results.style import SYSTEMS, color_of, styles
 
 SCORES = {"0.5": [60.0, 61.0, 62.0], "0.85": [63.0, 64.0, 65.0], "0.7": [50.0, 50.0, 50.0]}
 RUNS = pd.DataFrame(
@@ -44,12 +42,6 @@ def test_ours_and_the_papers_differences_share_one_axis():
     assert "0.85" in figure.axes[0].get_xlabel()
 
 
-def test_without_the_papers_numbers_the_first_setting_is_the_reference():
-    figure = plots.beside_paper(RUNS, LABELS, {}, "sts_avg", "decay")
-    assert "0.5" in figure.axes[0].get_xlabel() and marks(figure, "D") == []
-    assert plots.beside_paper(RUNS[:0], [], {}, "sts_avg", "decay").axes
-
-
 def test_thresholds_of_claims_are_drawn_where_the_reference_has_a_part():
     def claim(rule, metric="sts_avg"):
         return SimpleNamespace(rule=rule, metric=metric)
@@ -76,19 +68,6 @@ def test_a_figure_is_the_same_bytes_with_its_table_beside_it(study):
     pd.testing.assert_frame_equal(read, table)
 
 
-def test_scores_show_every_seed_and_the_mean():
-    points = marks(plots.scores(RUNS, LABELS, "sts_avg", "decay"), "o")
-    assert sorted(x for x, _ in points) == sorted([*chain(*SCORES.values()), 61, 64, 50])
-
-
-def test_a_system_has_one_colour_and_the_longest_name_decides():
-    assert color_of("MoCoSE as described") == color_of("MoCoSE") != color_of("MoCo")
-    assert color_of("SimCSE supervised") == SYSTEMS["SimCSE supervised"] != color_of("SimCSE 256")
-    assert styles(["a", "MoCoSE"])["MoCoSE"]["color"] == styles(["MoCoSE"])["MoCoSE"]["color"]
-    found = [(style["ls"], style["marker"]) for style in styles(list("abcdefgh")).values()]
-    assert len(set(found)) == 8  # settings differ by more than colour
-
-
 def test_curves_are_the_mean_of_the_seeds_at_each_step():
     history = pd.DataFrame(
         {"label": "MoCoSE", "seed": seed, "step": step, "alignment": 0.1 * step, "uniformity": -step - seed}
@@ -101,13 +80,6 @@ def test_curves_are_the_mean_of_the_seeds_at_each_step():
     assert len(plots.curves(history, "uniformity", "u").axes[0].lines) == 3 + 1 + 2
 
 
-def test_effects_have_their_seeds_below_them():
-    table = pd.DataFrame({"point": ["a", "b"], "difference": [1.0, 2.0], "low": 0.0, "high": 3.0})
-    seeds = pd.DataFrame({"point": ["b", "b"], "difference": [1.5, 2.5]})
-    figure = plots.effects(table, seeds, "points")
-    assert marks(figure, "o") == [(1.0, 0), (2.0, 1), (1.5, 1.3), (2.5, 1.3)]
-
-
 def test_a_heatmap_puts_our_values_beside_the_papers_rows(monkeypatch):
     paper = pd.DataFrame({"a": [1.0, 2.0, 3.0]}, index=pd.Index([128, 512, 4096], name="queue"))
     drawn = []
@@ -118,24 +90,11 @@ def test_a_heatmap_puts_our_values_beside_the_papers_rows(monkeypatch):
     assert left["vmax"] == right["vmax"] == 1  # as many points, as strong a colour
 
 
-def test_gains_of_a_pre_training_are_a_line_a_system_and_a_dot_a_run():
-    rows = [(4.0, "SimCSE", -6.0), (4.0, "SimCSE", -7.0), (16.0, "SimCSE", 2.0), (16.0, "CT", 1.0)]
-    figure = plots.pretraining(pd.DataFrame(rows, columns=["tokens", "system", "gain"]))
-    mean, dots, *_ = figure.axes[0].lines
-    assert mean.get_xydata().tolist() == [[4.0, -6.5], [16.0, 2.0]] and len(dots.get_xdata()) == 3
-    assert [tick.get_text() for tick in figure.axes[0].get_xticklabels()] == ["4", "16"]
-
-
 def test_best_seeds_compare_each_measure_with_the_first_systems():
     labels, top, maximum = ["0.5", "0.85"], {"0.5": 70.0, "0.85": 71.0}, {"0.5": 72.0, "0.85": 74.0}
     figure = plots_claims.best_seeds(RUNS, labels, top, maximum)
     assert [x for x, _ in marks(figure, "^")] == [3, 1]
     assert [x for x, _ in marks(figure, "*")] == [3, 2]
-
-
-def test_the_random_fill_of_the_queue_has_no_age():
-    shown = plots.queue_ages([np.array([-1, -1]), np.array([0, -1, -1])], "t").axes[0].images[0]
-    assert np.isnan(shown.get_array().filled(np.nan)).sum() == 5
 
 
 def test_a_moved_control_displays_its_figure_and_closes_it(study, capsys, monkeypatch):
@@ -144,10 +103,3 @@ def test_a_moved_control_displays_its_figure_and_closes_it(study, capsys, monkey
     widgets.queue_point("quick", decay=0.75, queue=256, batch=64)
     assert "distance 8.00 steps; no runs at profile quick" in capsys.readouterr().out  # 4 + 4
     assert len(shown) == 1 and shown[0] and not plt.get_fignums()
-
-
-def test_without_a_server_the_default_point_alone_is_shown(study, capsys, monkeypatch):
-    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
-    monkeypatch.setattr(widgets.ipywidgets, "interact", None)
-    widgets.move_queue("quick")
-    assert "maximum traceable distance" in capsys.readouterr().out

@@ -2,13 +2,9 @@
 
 import numpy as np
 import pytest
-import torch
+from texts import generator
 
 from mocose_study.rewriting.tokens import crop, delete, mask_tokens
-
-
-def generator():
-    return torch.Generator().manual_seed(0)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.8])

@@ -15,7 +15,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from texts import ROOT
+from texts import ROOT, wait_for
+
+from mocose_study.sections import GRIDS
 
 WORKFLOW = """
 import os, signal
@@ -61,14 +63,6 @@ def start(folder, **variables):
         # a shell has its background jobs, and all that they start, ignore Ctrl-C
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-
-
-def wait_for(condition, seconds=900):
-    """Polls; a hang fails the test, a slow machine does not."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.1)
 
 
 def at_work(folder) -> list[psutil.Process]:
@@ -184,3 +178,28 @@ def test_text_of_a_variable_is_a_sentence_and_never_a_command(folder, variables,
     said, _ = job.communicate()
     assert told in said and "Traceback" not in said and job.returncode == 2
     assert sorted(os.listdir(folder)) == before
+
+
+# --- the jobs that it would start: as large as the runs of a profile are short ---
+def commands(profile, *flags):
+    """The `mocose grid` commands of a dry run from nothing."""
+    dry = "--dry-run --nolock --forceall --printshellcmds --cores 8 --config".split()
+    command = [sys.executable, "-m", "snakemake", *dry, f"profile={profile}", *flags]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+    lines = (found.stdout + found.stderr).splitlines()
+    return sorted(filter(None, (line.partition("mocose grid ")[2] for line in lines)))
+
+
+def test_runs_of_a_minute_are_a_job_a_section_on_the_cores_it_is_given():
+    expected = sorted(f"{name} --profile tiny --workers 2" for name in GRIDS)
+    assert commands("tiny", "--set-threads", "runs=2") == expected
+
+
+def test_runs_that_want_a_gpu_are_a_job_a_section_and_seed():
+    expected = [
+        f"{name} --profile base --seeds {seed}"
+        for name, grid in GRIDS.items()
+        for seed in {config.seed for config in grid.configs("base")}
+    ]
+    assert commands("base") == sorted(expected)

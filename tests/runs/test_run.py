@@ -15,7 +15,6 @@ from mocose_study.runs import curves, measure, run
 from mocose_study.runs.files import is_done, read_run, run_file, run_id, write_run
 from mocose_study.runs.method import method_code
 from mocose_study.systems import METHODS
-from mocose_study.systems.base import load_encoder
 
 
 def average(encode, config):
@@ -55,18 +54,6 @@ def test_a_run_file_says_what_was_done_with_what(finished, study):
     assert not list((study / "data" / "checkpoints").glob("*"))
 
 
-def test_a_runs_name_depends_on_its_fields_and_on_the_encoders_content(small, tiny_roberta):
-    names = {run_id(c) for c in (small(), small(seed=1), small(encoder=str(tiny_roberta)))}
-    assert len(names) == 3 and run_id(small()) in names
-
-
-def test_an_untrained_run_scores_the_encoder_as_it_comes(small):
-    config = small(method="untrained")
-    metrics = plain(made(config))["metrics"]  # which chose no checkpoint
-    expected = average(load_encoder(config, "cpu").encode, config)
-    assert metrics["sts_avg"] == pytest.approx(expected, abs=0.01)
-
-
 def test_resamples_of_the_test_pairs_stand_in_the_file_where_they_are_asked_for(small):
     config = small(method="untrained", resamples=20)
     plain, asked = (read_run(made(c)) for c in (small(method="untrained"), config))
@@ -90,12 +77,10 @@ def test_whitening_behind_training_is_learnt_from_the_corpus(small):
 
 
 @pytest.mark.parametrize("place", ["train", "evaluate", "write"])
-def test_an_interrupted_run_ends_with_the_same_numbers(small, monkeypatch, place):
+def test_an_interrupted_run_ends_with_the_same_numbers(small, eager, monkeypatch, place):
     """And its seconds count the part before the interruption."""
     config = small()
     whole = read_run(made(config, "whole"))
-    monkeypatch.setattr(trainer, "SAVE_SECONDS", -1.0)
-    monkeypatch.setattr(trainer, "SAVE_SHARE", float("inf"))
 
     def stop(*_, **__):
         raise KeyboardInterrupt

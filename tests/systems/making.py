@@ -9,7 +9,3 @@ def built(kind, config):
     torch.manual_seed(config.seed)
     encoder = load_encoder(config, "cpu", kind.encoder_kind)
     return kind(config, encoder, kind.inputs(config, encoder))
-
-
-def generator():
-    return torch.Generator().manual_seed(0)

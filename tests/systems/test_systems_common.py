@@ -7,10 +7,9 @@ import pytest
 import torch
 from texts import articles, open_sentences
 
-from mocose_lib import Encoder, InputError, evaluate, trainer
+from mocose_lib import Encoder, trainer
 from mocose_study.config import configure, vary
 from mocose_study.config.checks import SHORTENED
-from mocose_study.data import benchmarks
 from mocose_study.fast import states as fast_states
 from mocose_study.systems import METHODS, TRAINED, probe
 
@@ -36,28 +35,19 @@ def make(small, tmp_path):
     return make
 
 
-def interrupt(monkeypatch, step):
-    """Saves after every step, and stops at the first evaluation after `step`, once."""
-    real, left = trainer.Trainer.evaluate_if_due, [step]
-
-    def evaluate_if_due(t, *arguments):
-        if left and t.progress.step > left[0]:
-            left.clear()
-            raise KeyboardInterrupt
-        real(t, *arguments)
-
-    monkeypatch.setattr(trainer, "SAVE_SECONDS", -1)
-    monkeypatch.setattr(trainer, "SAVE_SHARE", float("inf"))
-    monkeypatch.setattr(trainer.Trainer, "evaluate_if_due", evaluate_if_due)
-
-
 @pytest.mark.parametrize("method", sorted(TRAINED))
-def test_an_interrupted_run_ends_as_an_unbroken_one(make, method, tmp_path, monkeypatch):
-    config = make(method)
+def test_an_interrupted_run_ends_as_an_unbroken_one(make, eager, method, tmp_path, monkeypatch):
+    """With options that other tests leave alone; a NaN would differ from itself."""
+    config = make(method, precision="bf16", optimizer="adam", warmup_steps=2)
     whole = METHODS[method](config, bar=False)
-    interrupt(monkeypatch, 4)
     checkpoint = tmp_path / "c.pt"
-    with pytest.raises(KeyboardInterrupt):
+
+    def stop(t, *_):
+        if t.progress.step == 5:  # the first one that is evaluated
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as once, pytest.raises(KeyboardInterrupt):
+        once.setattr(trainer.Trainer, "evaluate_if_due", stop)
         METHODS[method](config, checkpoint, bar=False)
     resumed = METHODS[method](config, checkpoint, bar=False)
     a, b = (asdict(f.progress) | {"seconds": 0} for f in (whole, resumed))
@@ -65,15 +55,6 @@ def test_an_interrupted_run_ends_as_an_unbroken_one(make, method, tmp_path, monk
     found = resumed.encode(SENTENCES)
     assert np.array_equal(found, whole.encode(SENTENCES))
     assert np.array_equal(found, resumed.encode(SENTENCES)) and found.dtype == np.float32
-
-
-@pytest.mark.parametrize("method", sorted(TRAINED))
-def test_bf16_and_rare_options_give_finite_scores(make, method):
-    options = dict(precision="bf16", optimizer="adam", warmup_steps=2)
-    config = make(method, **options)
-    fitted = METHODS[method](config, bar=False)
-    assert np.isfinite(evaluate(fitted.encode, benchmarks.dev_tables("sample"))["average"])
-    assert all(np.isfinite(row["loss"]) for row in fitted.progress.history)
 
 
 @pytest.mark.parametrize("method, fast", [*((m, True) for m in OF_TRAINER), ("simcse", False)])
@@ -135,21 +116,6 @@ def test_the_probe_looks_at_what_is_measured(small, monkeypatch):
     for name, value in shown.items():
         assert exact[name] == pytest.approx(measured[f"{name} dev"], abs=1e-3)
         assert value == pytest.approx(exact[name], abs=0.3)  # a sample
-
-
-def test_what_a_system_cannot_do_is_refused(small):
-    theirs = dict(mlp="never", selection="last", precision="float32")
-    refused = [
-        ("simcse", {"same_mask": True, "crop": 0.1}, "same_mask"),
-        ("simcse", {"pooling": "cls_pooler"}, "cls_pooler"),
-        ("declutr", {"span_min": 15}, "span_min = 15"),
-    ]
-    wrong = {"mlp": "training", "selection": "dev", "precision": "bf16", "pooling": "first_last"}
-    for name, value in wrong.items():
-        refused.append(("simcse_reference", theirs | {name: value}, "simcse_reference has"))
-    for method, changes, sentence in refused:
-        with pytest.raises(InputError, match=sentence):
-            small(method=method, **changes)
 
 
 def test_moco_is_mocose_without_predictor_and_fgsm():

@@ -109,16 +109,6 @@ def test_a_bad_file_of_vectors_is_refused_in_one_sentence(tmp_path, text):
         read_vectors(path)
 
 
-def test_without_data_folder_or_with_a_wrong_name(small, monkeypatch, tmp_path):
-    config = small(method="word_vectors")
-    monkeypatch.delenv("MOCOSE_DATA", raising=False)
-    with pytest.raises(InputError, match="needs a data folder"):
-        METHODS["word_vectors"](config)
-    monkeypatch.setenv("MOCOSE_DATA", str(tmp_path))
-    with pytest.raises(InputError, match="is missing from the data folder"):
-        METHODS["word_vectors"](config)
-
-
 def test_word_vectors_as_a_system(small, vectors):
     config = small(method="word_vectors", vectors=str(vectors), sif=1e-3)
     found = METHODS["word_vectors"](config).encode(SENTENCES)
