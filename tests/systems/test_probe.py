@@ -57,7 +57,7 @@ def test_isotropy_is_the_loop():
     assert math.isnan(probe.isotropy(np.zeros((3, 2))))
 
 
-def test_collapse_is_named():
+def test_collapse_is_named_with_its_first_step():
     rng = np.random.default_rng(0)
     healthy = rng.normal(size=(200, 32))
     assert probe.collapsed(probe.describe(healthy)) is None
@@ -68,9 +68,6 @@ def test_collapse_is_named():
     line = np.outer(rng.normal(size=200), np.ones(32)) + 1e-4 * healthy
     assert "effective rank" in probe.collapsed(probe.describe(line))
     assert "NaN" in probe.collapsed(probe.describe(np.full((9, 4), np.nan)))
-
-
-def test_a_collapse_is_told_with_its_first_step():
     rows = [{"step": 1, "mean_cosine": 0.5, "effective_rank": 9.0}, {"step": 2, "loss": 1.0}]
     assert probe.collapsed_since(rows) is None
     late = [{"step": 3, "mean_cosine": 0.999, "effective_rank": 9.0}] * 2
