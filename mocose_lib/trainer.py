@@ -70,6 +70,7 @@ class Trainer:
         self, settings: Settings, online: nn.Module, scored: nn.Module, pretrained: list, more=()
     ):
         self.settings, self.online, self.scored = settings, online, scored
+        self.trained = [*online.parameters(), *more]
         self.generator = torch.Generator().manual_seed(settings.seed)
         own = set(map(id, pretrained))
         fresh = [*(p for p in online.parameters() if id(p) not in own), *more]
@@ -131,9 +132,8 @@ class Trainer:
         self.loss = loss.detach().clone()
         self.optimizer.zero_grad()
         loss.backward()
-        trained = [p for group in self.optimizer.param_groups for p in group["params"]]
-        self.ranks.average([self.loss, *(p.grad for p in trained if p.grad is not None)])
-        torch.nn.utils.clip_grad_norm_(self.online.parameters(), self.settings.max_grad_norm)
+        self.ranks.average([self.loss, *(p.grad for p in self.trained if p.grad is not None)])
+        torch.nn.utils.clip_grad_norm_(self.trained, self.settings.max_grad_norm)
         self.optimizer.step()
         self.schedule.step()
         self.progress.step = step

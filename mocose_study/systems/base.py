@@ -18,7 +18,7 @@ from mocose_lib.train import Text
 from mocose_lib.trainer import Measure, Progress, Trainer
 from mocose_study.config import Config
 from mocose_study.data import benchmarks, encoders
-from mocose_study.data.corpora import column, corpus_files, load_corpus, tokenized
+from mocose_study.data.corpora import column, corpus_files, hub_name, load_corpus, tokenized
 from mocose_study.data.sources import checked, folder
 from mocose_study.fast import accelerate
 from mocose_study.fast.parts import encode_by_parts
@@ -130,7 +130,8 @@ def documents(config: Config, ids) -> np.ndarray:
     Raises InputError on a corpus whose files have no empty lines between documents.
     """
     found = column(ids, "document") if "document" in ids.column_names else np.zeros(0)
-    if len(np.unique(found)) <= len(corpus_files(config.corpus)):
+    files = 1 if hub_name(config.corpus) else len(corpus_files(config.corpus))
+    if len(np.unique(found)) <= files:
         raise InputError(
             f"corpus {config.corpus!r} has no documents (empty lines between them), which "
             f"{config.method} needs here; set corpus = 'wiki_documents'."

@@ -56,7 +56,9 @@ def test_encoder_and_heads_have_their_own_rates(encoder):
     assert {id(p) for p in heads["params"]} == {id(p) for m in fresh for p in m.parameters()}
 
 
-def test_gradients_are_clipped(go, monkeypatch):
+@pytest.mark.parametrize("published", [False, True])
+def test_the_gradients_of_all_that_is_trained_are_clipped_together(go, monkeypatch, published):
+    """As published, that includes the target's projection."""
     norms = []
     real = torch.optim.AdamW.step
 
@@ -67,7 +69,8 @@ def test_gradients_are_clipped(go, monkeypatch):
         return real(self, *arguments, **options)
 
     monkeypatch.setattr(torch.optim.AdamW, "step", step)
-    go(max_grad_norm=0.01)
+    target = {"target_projection_trained": True, "detach_keys": False, "shared_embeddings": True}
+    go(max_grad_norm=0.01, **(target if published else {}))
     assert len(norms) == 6 and max(norms) == pytest.approx(0.01, rel=1e-3)
 
 

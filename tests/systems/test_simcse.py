@@ -2,6 +2,7 @@
 
 import math
 
+import datasets
 import pytest
 import torch
 from making import built
@@ -89,6 +90,9 @@ def test_the_next_sentence_is_of_the_same_document(small, tmp_path):
     near = ((i, i + n) for i in range(60) for n in (1, 2, 3))
     assert drawn == {(i, j) for i, j in near if j < 60 and i // 6 == j // 6}
     assert len(three.first_rows) == len(drawn)
+    of_the_hub = vary(config, corpus="farm/text")  # which has no empty lines
+    with pytest.raises(InputError, match="'farm/text' has no documents"):
+        base.documents(of_the_hub, datasets.Dataset.from_dict({"document": [0] * 60}))
     no_documents = vary(config, corpus=str(articles(tmp_path / "one.txt", 1, 60)))
     with pytest.raises(InputError, match="has no documents"):
         METHODS["simcse"](no_documents, bar=False)
