@@ -37,8 +37,11 @@ def test_interval_of_degenerate_and_impossible_values():
     assert none.n == 0 and math.isnan(none.mean) and math.isnan(none.low)
     assert (one.mean, one.n) == (70.5, 1) and math.isnan(one.low) and math.isnan(one.high)
     assert interval([0.1] * 6) == Interval(0.1, 0.1, 0.1, 6)
-    for word, values, level in (("finite", [1, math.nan], 0.95), ("flat", [[1, 2]], 0.95),
-                                ("level", [1, 2], 95)):  # fmt: skip
+    for word, values, level in (
+        ("finite", [1, math.nan], 0.95),
+        ("flat", [[1, 2]], 0.95),
+        ("level", [1, 2], 95),
+    ):
         with pytest.raises(InputError, match=word):
             interval(values, level)
 

@@ -27,10 +27,13 @@ CLAIMS = (
 def runs(monkeypatch):
     """Two claims of the papers and one of ours over runs made up on the spot."""
     points = tuple(Point(label, {"seed": 0}) for label in ("a", "b", "c"))
-    made = pd.DataFrame([
-        {"label": label, "seed": seed, "sts_avg": score + spread * seed, "rules": "link"}
-        for label, score, spread in (("a", 61.0, 0.01), ("b", 60.0, 0.02)) for seed in range(5)
-    ])  # fmt: skip
+    made = pd.DataFrame(
+        [
+            {"label": label, "seed": seed, "sts_avg": score + spread * seed, "rules": "link"}
+            for label, score, spread in (("a", 61.0, 0.01), ("b", 60.0, 0.02))
+            for seed in range(5)
+        ]
+    )
     monkeypatch.setattr(ledger, "GRIDS", {"x": Grid("?", points, claims=CLAIMS, notebook="n")})
     monkeypatch.setattr(ledger, "table_of", lambda grid, profile: made.assign(profile=profile))
     return made
@@ -48,10 +51,13 @@ def test_verdicts_come_from_the_rules_and_stand_beside_the_papers_effect(runs):
 
 def test_the_family_is_all_claims_of_a_paper(runs, monkeypatch):
     """p of 0.01, 0.04 and 0.02; what is not testable counts as 1: 3 x 0.01 and 1.5 x 0.04."""
-    made = pd.DataFrame({
-        "source": ["MoCoSE Table 1"] * 3 + ["SimCSE Table 1"], "p": [0.01, 0.04, 0.02, 0.04],
-        "verdict": ["supported", "supported", "not testable here", "supported"],
-    })  # fmt: skip
+    made = pd.DataFrame(
+        {
+            "source": ["MoCoSE Table 1"] * 3 + ["SimCSE Table 1"],
+            "p": [0.01, 0.04, 0.02, 0.04],
+            "verdict": ["supported", "supported", "not testable here", "supported"],
+        }
+    )
     monkeypatch.setattr(ledger, "section", lambda grid, profile: made.assign(paper=1.0))
     table = ledger.judged("tiny")
     assert table["p_bh"].tolist() == pytest.approx([0.03, 0.06, 1.0, 0.04])

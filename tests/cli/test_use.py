@@ -41,9 +41,17 @@ def test_a_saved_run_scores_as_its_run_file_says_whoever_loads_it(saved):
 def test_the_card_says_what_it_is(saved):
     config, record, folder = saved
     card = (folder / "README.md").read_text()
-    for text in (config.encoder, "64 sentences of `open`", record["id"], '"queue_size": 12',
-                 f"sts_avg: {record['metrics']['sts_avg']:.2f}", "95 % interval", "CC BY-SA",
-                 "license: cc-by-sa-3.0", "Findings of ACL 2022"):  # fmt: skip
+    for text in (
+        config.encoder,
+        "64 sentences of `open`",
+        record["id"],
+        '"queue_size": 12',
+        f"sts_avg: {record['metrics']['sts_avg']:.2f}",
+        "95 % interval",
+        "CC BY-SA",
+        "license: cc-by-sa-3.0",
+        "Findings of ACL 2022",
+    ):
         assert text in card
 
 

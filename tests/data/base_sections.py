@@ -8,9 +8,22 @@ from mocose_study.config import InputError, vary
 from mocose_study.runs.run import make_run, prepare
 from mocose_study.sections import GRIDS
 
-SMALL = dict(steps=2, eval_every=2, warmup_steps=0, batch_size=8, corpus_size=64, max_length=16,
-             eval_max_length=16, queue_size=16, queue_init=8, negatives_slice=(), resamples=0,
-             precision="float32", flow_steps=1, flow_width=8)  # fmt: skip
+SMALL = dict(
+    steps=2,
+    eval_every=2,
+    warmup_steps=0,
+    batch_size=8,
+    corpus_size=64,
+    max_length=16,
+    eval_max_length=16,
+    queue_size=16,
+    queue_init=8,
+    negatives_slice=(),
+    resamples=0,
+    precision="float32",
+    flow_steps=1,
+    flow_width=8,
+)
 
 
 def failures(folder: Path) -> dict[str, str]:

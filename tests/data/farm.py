@@ -13,8 +13,11 @@ LINES = [
     "",
     "Rain fell.",
 ]
-PAIRS = [(4.5, "A hen slept.", "The hen was asleep."), (0.5, "Rain fell.", "Two ducks sang."),
-         (3.0, "One duck swam.", "A duck was swimming.")]  # fmt: skip
+PAIRS = [
+    (4.5, "A hen slept.", "The hen was asleep."),
+    (0.5, "Rain fell.", "Two ducks sang."),
+    (3.0, "One duck swam.", "A duck was swimming."),
+]
 
 
 def table(pairs=PAIRS, header="score\tsentence1\tsentence2") -> str:
@@ -28,8 +31,17 @@ def make(folder: Path) -> Path:
     for i, lines in enumerate((LINES[:4], LINES[4:])):
         with lzma.open(folder / "corpus" / f"part_{i}.txt.xz", "wt", encoding="utf-8") as file:
             file.write("\n".join(lines))
-    for name in ("STS12", "STS13", "STS14", "STS15", "STS16", "STSB.dev", "STSB.test", "SICKR.dev",
-                 "SICKR.test"):  # fmt: skip
+    for name in (
+        "STS12",
+        "STS13",
+        "STS14",
+        "STS15",
+        "STS16",
+        "STSB.dev",
+        "STSB.test",
+        "SICKR.dev",
+        "SICKR.test",
+    ):
         (folder / "sts" / f"{name}.tsv").write_text(table())
     return folder
 

@@ -78,8 +78,16 @@ class Hub:
         if found["what"] == "paths-info":
             return [self.entry(folder, name) for name in names if name in body.decode()]
         siblings = [{"rfilename": name} for name in names]
-        return {"id": found["name"], "sha": commit, "siblings": siblings, "tags": [],
-                "private": False, "disabled": False, "downloads": 0, "likes": 0}  # fmt: skip
+        return {
+            "id": found["name"],
+            "sha": commit,
+            "siblings": siblings,
+            "tags": [],
+            "private": False,
+            "disabled": False,
+            "downloads": 0,
+            "likes": 0,
+        }
 
     def entry(self, folder: Path, name: str) -> dict:
         content = (folder / name).read_bytes()

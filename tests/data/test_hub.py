@@ -31,8 +31,10 @@ def repositories(tiny, tmp_path):
     (corpus / TEXT).write_text("\n".join(sentences))
     triplets = {"sent0": sentences[:60], "sent1": sentences[:60], "hard_neg": sentences[20:]}
     pd.DataFrame(triplets).to_csv(corpus / "nli_for_simcse.csv", index=False)
-    found = {"bert-base-uncased": (encoder, PINNED["bert-base-uncased"]),
-             "datasets/princeton-nlp/datasets-for-simcse": (corpus, "f" * 40)}  # fmt: skip
+    found = {
+        "bert-base-uncased": (encoder, PINNED["bert-base-uncased"]),
+        "datasets/princeton-nlp/datasets-for-simcse": (corpus, "f" * 40),
+    }
     for task, source in benchmarks.STS.items():
         folder = tmp_path / "hub" / task
         folder.mkdir()
@@ -55,8 +57,12 @@ def mocose(tmp_path):
 
     def call(endpoint: str, *arguments: str, script=START, timeout=300):
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "MOCOSE_"))}
-        own = {"HF_ENDPOINT": endpoint, "HF_HOME": str(tmp_path / "home"),
-               "HF_HUB_DISABLE_XET": "1", "MOCOSE_STUDY": str(study)}  # fmt: skip
+        own = {
+            "HF_ENDPOINT": endpoint,
+            "HF_HOME": str(tmp_path / "home"),
+            "HF_HUB_DISABLE_XET": "1",
+            "MOCOSE_STUDY": str(study),
+        }
         command = [sys.executable, *script, *arguments]
         options = {"capture_output": True, "text": True, "timeout": timeout}
         return subprocess.run(command, cwd=tmp_path, env=kept | own, **options)

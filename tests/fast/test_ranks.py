@@ -53,10 +53,16 @@ def test_a_run_of_two_processes_writes_one_file(tmp_path):
     assert done.stdout.count("sts_avg") == 1
 
 
-@pytest.mark.parametrize(("change", "sentence"), [
-    (("--method", "simcse"), "simcse trains in one process"),
-    (("--batch-size", "33"), "batch_size = 33 cannot be split among 2 processes; set a multiple"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (("--method", "simcse"), "simcse trains in one process"),
+        (
+            ("--batch-size", "33"),
+            "batch_size = 33 cannot be split among 2 processes; set a multiple",
+        ),
+    ],
+)
 def test_what_two_processes_cannot_do_is_one_sentence(tmp_path, change, sentence):
     done = launched(*LAUNCH, *RUN, "--out", tmp_path / "runs", *change)
     assert done.returncode != 0 and sentence in done.stderr

@@ -13,14 +13,19 @@ WAYS = {
     "queue alone": {},
     "batch negatives": {"batch_negatives": True},
     "published": {
-        "batch_negatives": True, "shared_embeddings": True, "detach_keys": False,
-        "target_projection_trained": True, "ema_moment": "before_forward",
-        "queue_growth": "published", "fgsm_epsilon": 1e-3, "fgsm_gradient": "stale",
+        "batch_negatives": True,
+        "shared_embeddings": True,
+        "detach_keys": False,
+        "target_projection_trained": True,
+        "ema_moment": "before_forward",
+        "queue_growth": "published",
+        "fgsm_epsilon": 1e-3,
+        "fgsm_gradient": "stale",
     },
     "FGSM": {"fgsm_epsilon": 1e-3, "batch_negatives": True},
     "augmented": {"token_cutoff": 0.2, "feature_cutoff": 0.1, "position_shuffle": True},
     "latest keys": {"queue_keys": "latest"},
-}  # fmt: skip
+}
 WORDS = "a man plays the guitar while two dogs run over a green field in the early morning".split()
 SENTENCES = [" ".join(WORDS[i : i + 2 + (i * j) % 9]) for i in range(9) for j in range(9)]
 
@@ -38,8 +43,10 @@ def trained(encoder: str, way: dict) -> dict:
         losses.append(t.loss)
     weights = [p.detach().flatten() for p in (*t.online.parameters(), *t.target.parameters())]
     return {
-        "losses": torch.stack(losses), "queue": t.queue.keys, "weights": torch.cat(weights),
-    }  # fmt: skip
+        "losses": torch.stack(losses),
+        "queue": t.queue.keys,
+        "weights": torch.cat(weights),
+    }
 
 
 if __name__ == "__main__":

@@ -13,11 +13,17 @@ from mocose_study.results.explain import variance_explained
 def made(score, noise=0.0, seeds=3):
     rng = np.random.default_rng(0)
     rows = [
-        {"label": f"{a} {b}", "a": a, "b": b, "sum": a + b, "seed": seed,
-         "sts_avg": score(a, b) + 10 * seed + noise * rng.standard_normal()}
+        {
+            "label": f"{a} {b}",
+            "a": a,
+            "b": b,
+            "sum": a + b,
+            "seed": seed,
+            "sts_avg": score(a, b) + 10 * seed + noise * rng.standard_normal(),
+        }
         for a, b in product((1.0, 2.0, 4.0, 8.0), (1.0, 3.0, 9.0, 27.0))
         for seed in range(seeds)
-    ]  # fmt: skip
+    ]
     return pd.DataFrame(rows)
 
 

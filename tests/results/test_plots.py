@@ -70,10 +70,16 @@ def test_a_figure_is_the_same_bytes_with_its_table_beside_it(study):
 
 def test_curves_are_the_mean_of_the_seeds_at_each_step():
     history = pd.DataFrame(
-        {"label": "MoCoSE", "seed": seed, "step": step, "alignment": 0.1 * step, "uniformity": -step - seed}
+        {
+            "label": "MoCoSE",
+            "seed": seed,
+            "step": step,
+            "alignment": 0.1 * step,
+            "uniformity": -step - seed,
+        }
         for seed in (0, 1, 2)
         for step in (2, 4)
-    )  # fmt: skip
+    )
     ax = plots.curves(history, "alignment", "a", "uniformity", "u").axes[0]
     mean = next(line for line in ax.lines if line.get_label() == "MoCoSE").get_xydata()
     np.testing.assert_allclose(mean, [[-3, 0.2], [-5, 0.4]])

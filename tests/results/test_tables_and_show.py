@@ -140,10 +140,13 @@ def test_the_empirical_distance_by_hand(decay, counts, retained, expected):
 
 def test_gains_of_a_pre_training_are_over_each_encoders_best_pooling(study):
     rows = [
-        ("tiny-long-4M, [CLS]", 0, 20.0), ("tiny-long-4M, mean", 0, 40.0),
-        ("tiny-long-4M, SimCSE", 0, 41.0), ("tiny-long-4M, SimCSE", 1, 43.0),
-        ("tiny-long, mean", 0, 50.0), ("tiny-long, SimCSE", 0, 49.0),
-    ]  # fmt: skip
+        ("tiny-long-4M, [CLS]", 0, 20.0),
+        ("tiny-long-4M, mean", 0, 40.0),
+        ("tiny-long-4M, SimCSE", 0, 41.0),
+        ("tiny-long-4M, SimCSE", 1, 43.0),
+        ("tiny-long, mean", 0, 50.0),
+        ("tiny-long, SimCSE", 0, 49.0),
+    ]
     runs = pd.DataFrame(rows, columns=["label", "seed", "sts_avg"])
     means, gains = show.pretraining_gains(runs)
     assert means.index.tolist() == [4.0, 150.270995] and means.loc[4.0, "SimCSE"] == 42.0

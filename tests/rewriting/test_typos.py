@@ -13,8 +13,12 @@ from mocose_study.rewriting.word_edits import WORD, drawn_words, replaced
 
 def test_words_by_hand():
     assert words("The 3rd hen's b2b e-mail, O'Neil I said: don’t.") == [
-        "The", "hen's", "mail", "said", "don’t",
-    ]  # fmt: skip
+        "The",
+        "hen's",
+        "mail",
+        "said",
+        "don’t",
+    ]
     text = "A hen (brown) slept."
     first, _, last = WORD.finditer(text)
     assert replaced(text, [first, last], ["cat", "ran"]) == "A cat (brown) ran."
