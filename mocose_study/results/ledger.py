@@ -27,7 +27,8 @@ SURVIVING = "surviving the whole paper"
 REASONS = (
     (r"bert-large|roberta", "needs another encoder: profiles large, roberta-base"),
     (r"sbert|qqp|paranmt|anli|flickr|skip_thought", "names a system or data that the study lacks"),
-    ("", "no rule yet"),
+    (r"^(predictor_layers=2 & )?ema_decay=0 vs", "is the positive control of its section"),
+    ("", "no rule yet, or none that fits"),
 )
 
 

@@ -90,14 +90,15 @@ class Grid:
         return [point.label for point in self.points_at(profile)]
 
     def table(self, profile: str) -> pd.DataFrame:
-        """The points, with the fields in which they differ and the traceable distance."""
+        """The points: fields in which they differ, and the traceable distance of constant decays."""
         points = self.points_at(profile)
         configs = [self.config(p, profile, 0) for p in points]
         names = dict.fromkeys(name for p in points for name in (*p.fields, *p.scale))
         rows = [{name: getattr(c, name) for name in names} for c in configs]
         frame = pd.DataFrame(rows, index=pd.Index([p.label for p in points], name="point"))
         frame = frame.map(lambda value: f"{value:g}" if isinstance(value, float) else value)
-        frame["traceable distance"] = [round(c.traceable_distance, 2) for c in configs]
+        reach = [c.traceable_distance if c.ema_schedule == "constant" else None for c in configs]
+        frame["traceable distance"] = pd.Series(reach, frame.index, dtype=float).round(2)
         return frame
 
 
