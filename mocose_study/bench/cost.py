@@ -6,9 +6,10 @@ term is the floor, measured apart. The other three numbers are fitted to all poi
 
 from collections.abc import Iterator
 from functools import partial
-from resource import RUSAGE_SELF, getrusage
+from pathlib import Path
 
 import pandas as pd
+import psutil
 from scipy.optimize import nnls
 
 from mocose_study.config import Config, vary
@@ -77,9 +78,12 @@ def cases(sizes: Sizes, precision: str) -> Cases:
 
 
 def peak_memory(config: Config) -> float:
-    """Megabytes that this process, a new one, has held at most after some steps."""
+    """Megabytes that this process, a new one, holds after some steps; on Linux, at most held."""
     timed(partial(our_mocose, config), 0.0)
-    return getrusage(RUSAGE_SELF).ru_maxrss / 1024
+    told = Path("/proc/self/status")  # getrusage knows the peak of the parent, too
+    lines = told.read_text().splitlines() if told.exists() else []
+    peaks = [int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:")]
+    return peaks[0] if peaks else psutil.Process().memory_info().rss / 2**20
 
 
 def measure(sizes: Sizes, precision: str, bar) -> dict:
@@ -87,7 +91,6 @@ def measure(sizes: Sizes, precision: str, bar) -> dict:
     table = pd.DataFrame(rows(cases(sizes, precision), sizes.repeats, bar))
     by = ["varied", "value", "flops", "activations", "parameters"]
     found = table.groupby(by, sort=False)["seconds"].median().reset_index()
-    configs = (config for _, _, config in points(sizes, precision))
-    found["megabytes"] = [apart(peak_memory, config) for config in configs]
+    found["megabytes"] = [apart(peak_memory, config) for *_, config in points(sizes, precision)]
     peak = floor.peak(precision, sizes.seconds)
     return {"precision": precision, "peak": peak, "rows": found.to_dict("records")}
