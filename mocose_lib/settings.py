@@ -29,10 +29,9 @@ Decay = Annotated[float, Range(0, 1)]
 
 @dataclass(frozen=True)
 class Settings:
-    """How MoCoSE trains an encoder. The defaults suit small encoders.
+    """How MoCoSE trains an encoder. The defaults suit small encoders; those of the paper differ.
 
-    The paper has other numbers: among them lr = 3e-5, fgsm_epsilon = 5e-9, and a decay that rises
-    from 0.75 to 0.95. Raises InputError for a value outside its range and for values that contradict each other.
+    Raises InputError for a value outside its range and for values that contradict each other.
     """
 
     seed: Count = 0

@@ -10,7 +10,7 @@ from tyro.conf import Positional
 
 from mocose_study.config import InputError, choose
 from mocose_study.config.profiles import PRETRAINING
-from mocose_study.data.files import study_folder
+from mocose_study.data.files import encoders_folder
 
 from .single import Data, Sized
 
@@ -110,7 +110,7 @@ class Pretrain(Data):
 
         config = choose(PRETRAINING, self.profile, "pre-training profile")
         config = replace(config, steps=self.steps) if self.steps else config
-        folder = self.folder or study_folder() / "data" / "encoders" / config.name
+        folder = self.folder or encoders_folder() / config.name
         if not self.card:
             make_encoder(config, folder)
         write_card(folder, config)

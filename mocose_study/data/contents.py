@@ -41,7 +41,7 @@ def digests(config: Config) -> dict[str, str]:
 def _corpus(name: str) -> str:
     if hub_name(name):
         return revision_on_hub(name, "dataset") or name
-    return _files(CORPORA[name].files if name in CORPORA else [name])
+    return _files(CORPORA.get(name, [name]))
 
 
 def _files(names: Iterable[str]) -> str:

@@ -11,7 +11,6 @@ import itertools
 import lzma
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import datasets
@@ -21,7 +20,7 @@ import pyarrow as pa
 from mocose_study.config import InputError
 
 from .cache import cache_key, stored
-from .sources import checked, folder, from_hub, local, open_file, revision_on_hub, sha256
+from .sources import ON_HUB, checked, folder, from_hub, local, open_file, revision_on_hub, sha256
 from .tokens import settings_of, token_ids
 
 OPENERS = {".xz": lzma.open, ".gz": gzip.open}
@@ -29,19 +28,11 @@ UNREADABLE = (lzma.LZMAError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError, 
 BATCH = 20_000  # sentences that are read, or tokenised, at once
 
 
-@dataclass(frozen=True)
-class Corpus:
-    """Unlabelled text: files of the data folder, and the same or a like text on the hub."""
-
-    files: tuple[str, ...]  # below the data folder; one sentence a line
-    hub: str | None = None  # a file of ON_HUB
-
-
-CORPORA = {
-    "open": Corpus(("open/wikipedia.txt.xz",)),
-    "wiki900k": Corpus(tuple(f"corpus/wiki_sentences_{i:02}.txt.xz" for i in range(9))),
-    "wiki_documents": Corpus(tuple(f"corpus/wiki_documents_{i:02}.txt.xz" for i in range(10))),
-    "wiki1m": Corpus(("wiki1m_for_simcse.txt",), "wiki1m_for_simcse.txt"),
+CORPORA = {  # files of the data folder, or of ON_HUB; one sentence a line
+    "open": ["open/wikipedia.txt.xz"],
+    "wiki900k": [f"corpus/wiki_sentences_{i:02}.txt.xz" for i in range(9)],
+    "wiki_documents": [f"corpus/wiki_documents_{i:02}.txt.xz" for i in range(10)],
+    "wiki1m": ["wiki1m_for_simcse.txt"],
 }
 
 
@@ -83,14 +74,15 @@ def corpus_files(name: str) -> list[Path]:
         raise InputError(
             f"there is no corpus {name!r}; choose one of {', '.join(CORPORA)}, or give a text file."
         )
-    source = CORPORA[name]
+    files = CORPORA[name]
     if name == "open":
-        return [open_file(Path(file).name) for file in source.files]
-    if (data := folder()) and (source.hub is None or all(map(local, source.files))):
-        return [checked(data, file) for file in source.files]
-    if source.hub is None:
+        return [open_file(Path(file).name) for file in files]
+    on_hub = ON_HUB.keys() >= set(files)
+    if (data := folder()) and (not on_hub or all(map(local, files))):
+        return [checked(data, file) for file in files]
+    if not on_hub:
         raise InputError(f"corpus {name!r} needs a data folder; give --data or MOCOSE_DATA.")
-    return [from_hub(source.hub)]
+    return [from_hub(file) for file in files]
 
 
 def hub_name(name: str) -> bool:

@@ -31,7 +31,7 @@ from mocose_study.config import InputError
 from mocose_study.config.profiles import PretrainConfig
 from mocose_study.data.atomic import write_atomically
 from mocose_study.data.corpora import load_corpus, tokenized
-from mocose_study.data.files import study_folder
+from mocose_study.data.files import encoders_folder
 from mocose_study.fast.memory import keep_freed_memory
 from mocose_study.fast.processor import default_device, processor
 
@@ -206,7 +206,7 @@ def make_encoder(config: PretrainConfig, folder: Path | None = None) -> Path:
     trainings of a vocabulary may break ties differently: to repeat an encoder to the letter,
     put its tokenizer files into the folder first.
     """
-    folder = folder or study_folder() / "data" / "encoders" / config.name
+    folder = folder or encoders_folder() / config.name
     if (folder / "pretraining.json").exists():
         raise InputError(f"there is an encoder in {folder} already; give another --folder.")
     corpus = load_corpus(config.corpus, config.corpus_size)

@@ -116,12 +116,15 @@ def listed(table: pd.DataFrame) -> HTML:
 
 def _line(row: dict) -> str:
     texts = {name: escape(value) for name, value in row.items() if isinstance(value, str)}
-    shown = ((name, row[name]) for name in ("effect", "reported"))
-    numbers = {name: f"{value:.2f}" if np.isfinite(value) else "" for name, value in shown}
+    numbers = {name: _number(row[name]) for name in ("effect", "reported")}
     interval = f"{row['low']:.2f} to {row['high']:.2f}" if row["low"] == row["low"] else ""
     color = (VERDICTS | {"no runs": "#555555"})[row["verdict"]]
     about = {"color": color, "interval": interval, "n": row["n"] or ""}
     return "".join(filled("claim.html", **texts, **numbers, **about).splitlines())
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}" if np.isfinite(value) else ""
 
 
 def unjudged() -> pd.DataFrame:

@@ -10,7 +10,7 @@ from IPython.display import Markdown
 
 from mocose_study.claims.effects import RESAMPLED, difference, scores
 from mocose_study.config import PROFILES, Config, InputError, choose, vary
-from mocose_study.data.files import study_folder
+from mocose_study.data.files import encoders_folder
 from mocose_study.runs.files import read_run, run_file
 from mocose_study.sections.grid import Grid, at, paper_table
 
@@ -232,8 +232,7 @@ def pretraining_gains(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 def _million_tokens(encoder: str) -> float:
     if encoder.endswith("M"):
         return float(encoder.rpartition("-")[2][:-1])
-    folder = study_folder() / "data" / "encoders" / encoder
-    record = json.loads((folder / "pretraining.json").read_text())
+    record = json.loads((encoders_folder() / encoder / "pretraining.json").read_text())
     return record["tokens"] / 1e6
 
 

@@ -33,7 +33,8 @@ def method_code(method: str) -> str:
     whole = [*LIBRARY.rglob("*.py"), *(STUDY / "fast").rglob("*.py")]
     sources = {*whole, *followed(own)}
     texts = [text_of(ast.parse(path.read_bytes())) for path in sorted(sources)]
-    tables = sorted({table for path in sources for table in path.parent.glob("*.toml")})
+    folders = {path.parent for path in sources}
+    tables = sorted(table for folder in folders for table in folder.glob("*.toml"))
     texts += [repr(tomllib.loads(table.read_text(encoding="utf-8"))) for table in tables]
     return hashlib.sha256("".join(texts).encode()).hexdigest()[:12]
 

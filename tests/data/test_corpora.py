@@ -22,7 +22,7 @@ def folder(study, monkeypatch):
     """A data folder with the corpus "farm" in two files."""
     place = farm.make(study / "pack")
     monkeypatch.setenv("MOCOSE_DATA", str(place))
-    source = corpora.Corpus(("corpus/part_0.txt.xz", "corpus/part_1.txt.xz"))
+    source = ["corpus/part_0.txt.xz", "corpus/part_1.txt.xz"]
     monkeypatch.setitem(corpora.CORPORA, "farm", source)
     return place
 

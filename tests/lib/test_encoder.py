@@ -44,6 +44,14 @@ def test_encode_equals_the_definition_sentence_by_sentence(folder, pooling):
     torch.testing.assert_close(torch.from_numpy(found), expected, rtol=1e-4, atol=1e-5)
 
 
+def test_encode_twice_gives_the_same_bits(folder):
+    encoder = Encoder.load(folder)
+    first = encoder.encode(SENTENCES)
+    assert np.array_equal(first, encoder.encode(SENTENCES))
+    assert np.array_equal(first, Encoder.load(folder).encode(SENTENCES))
+    assert first.dtype == np.float32 and first.shape == (len(SENTENCES), encoder.width)
+
+
 @pytest.mark.parametrize("pooling", POOLINGS)
 def test_batch_size_does_not_change_a_score(folder, pooling):
     encoder = Encoder.load(folder, pooling)
