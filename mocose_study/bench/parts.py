@@ -19,6 +19,7 @@ from mocose_study.config import Config, vary
 from mocose_study.data import benchmarks, tokens
 from mocose_study.data.corpora import BATCH, load_corpus, tokenized
 from mocose_study.data.encoders import locate
+from mocose_study.data.labelled import transfer_tasks
 from mocose_study.data.sources import folder
 from mocose_study.fast import logistic
 from mocose_study.systems import METHODS, simcse_st
@@ -104,8 +105,7 @@ def their_sts(model, name: str, batch_size: int) -> dict[str, float]:
 def transfer_turn(encoder: Encoder) -> dict[str, float]:
     """Seconds of all transfer tasks, and those of them that went into encoding."""
     token_ids.cache_clear()
-    tasks = {name: benchmarks.transfer_task(name) for name in benchmarks.TRANSFER}
-    inside = []
+    tasks, inside = transfer_tasks(), []
 
     def encode(sentences):
         start = time.perf_counter()

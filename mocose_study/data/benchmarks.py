@@ -1,4 +1,4 @@
-"""Labelled tables: the STS tasks' pairs with their gold scores, and the transfer tasks.
+"""The STS tasks: pairs of sentences with their gold scores.
 
 The benchmark "open" comes with the package: pairs of image captions and of translations, with the
 scores that people gave them. "sample" is a part of it, for tests. "real" is the papers' seven
@@ -18,7 +18,7 @@ import pandas as pd
 from mocose_study.config import InputError, choose
 
 from .files import shipped
-from .sources import checked, folder, local, open_file
+from .sources import local, open_file
 
 OPEN_DEV = "images2014"
 OPEN_TESTS = ("images2015", "snli2017", "postediting2016")
@@ -26,9 +26,6 @@ SAMPLE = 60  # pairs of each open task
 BENCHMARKS = ("open", "sample", "real")
 HUB_SPLITS = {"dev": "validation", "test": "test", "train": "train"}
 PAIR_COLUMNS = ("score", "sentence1", "sentence2")
-TRANSFER = ("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC")
-LABELLED_COLUMNS = (["split", "label", "sentence"], ["split", "label", "sentence1", "sentence2"])
-LABELLED_SPLITS = ({"all"}, {"train", "test"}, {"train", "dev", "test"})
 
 with (files(__package__) / "sts.csv").open(encoding="utf-8") as _table:
     STS = {row["task"]: row for row in csv.DictReader(_table)}  # file, repository, revision
@@ -187,30 +184,3 @@ def sentences(tables: dict[str, pd.DataFrame]) -> list[str]:
     """All distinct sentences of the tables."""
     columns = (t[c] for t in tables.values() for c in ("sentence1", "sentence2"))
     return list(dict.fromkeys(s for column in columns for s in column))
-
-
-def transfer_task(name: str) -> pd.DataFrame:
-    """One transfer task: columns split, label (text), and sentence or sentence1, sentence2.
-
-    Splits are "all" (to be cross-validated), or "train", "test" and perhaps "dev". Raises
-    InputError when the task is unknown, its file missing, damaged or not of this form.
-    """
-    choose(dict.fromkeys(TRANSFER), name, "transfer task")
-    if (data := folder()) is None:
-        raise InputError(f"transfer task {name} needs a data folder; give --data or MOCOSE_DATA.")
-    frame, file = read_table(checked(data, f"transfer/{name}.tsv")), f"{name}.tsv"
-    if list(frame) not in LABELLED_COLUMNS:
-        raise InputError(
-            f"{file} has columns {list(frame)}; it needs {LABELLED_COLUMNS[0]}, "
-            "or sentence1 and sentence2 in place of sentence."
-        )
-    if (frame == "").any(axis=None):
-        raise InputError(f"{file} has an empty cell: a row was cut off.")
-    if set(frame["split"]) not in LABELLED_SPLITS:
-        raise InputError(
-            f"{file} has the splits {sorted(set(frame['split']))}; it needs 'all', or "
-            "'train', 'test' and perhaps 'dev'."
-        )
-    if frame["label"].nunique() < 2:
-        raise InputError(f"{file} has fewer than two labels; there is nothing to tell apart.")
-    return frame

@@ -13,6 +13,7 @@ from mocose_study.config import Config
 from . import benchmarks, encoders
 from .corpora import CORPORA, hub_name
 from .files import shipped
+from .labelled import TRANSFER
 from .sources import ON_HUB, checksums, folder, revision_on_hub, sha256
 
 NO_ENCODER = ("word_counts", "word_vectors")  # systems that read no pre-trained encoder
@@ -34,7 +35,7 @@ def digests(config: Config) -> dict[str, str]:
     if config.method == "simcse_supervised":
         found["triplets"] = _files([config.triplets])
     if config.transfer:
-        found["transfer"] = _files(f"transfer/{task}.tsv" for task in benchmarks.TRANSFER)
+        found["transfer"] = _files(f"transfer/{task}.tsv" for task in TRANSFER)
     return {name: hashlib.sha256(text.encode()).hexdigest()[:12] for name, text in found.items()}
 
 

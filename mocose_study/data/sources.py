@@ -12,7 +12,8 @@ from .files import shipped
 
 log = logging.getLogger(__name__)
 ON_HUB = dict.fromkeys(  # data sets of the hub by the files that they have
-    ["wiki1m_for_simcse.txt", "nli_for_simcse.csv"], "princeton-nlp/datasets-for-simcse"
+    ["wiki1m_for_simcse.txt", "nli_for_simcse.csv", "senteval.tar"],
+    "princeton-nlp/datasets-for-simcse",
 )
 
 

@@ -14,6 +14,7 @@ from mocose_lib.evaluation.sts import Encode
 from mocose_study.config import InputError, configure
 from mocose_study.data import benchmarks, encoders
 from mocose_study.data.corpora import text_lines
+from mocose_study.data.labelled import transfer_tasks
 from mocose_study.data.sources import folder
 from mocose_study.fast import logistic
 from mocose_study.sections import GRIDS
@@ -73,8 +74,7 @@ def measure(
     found = evaluate(encode, benchmarks.test_tables(named))
     scores = {"sts_avg": found.pop("average"), **found}
     if with_transfer:
-        tasks = {name: benchmarks.transfer_task(name) for name in benchmarks.TRANSFER}
-        scores |= transfer.evaluate(encode, tasks, logistic.fit_predict)
+        scores |= transfer.evaluate(encode, transfer_tasks(), logistic.fit_predict)
     return scores
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from mocose_lib.evaluation import evaluate, transfer
 from mocose_lib.evaluation.sts import Encode, cached, similarities
@@ -15,6 +16,7 @@ from mocose_study.claims.record import rules_on_record
 from mocose_study.config import Config, choose
 from mocose_study.data import benchmarks, contents
 from mocose_study.data.corpora import load_corpus
+from mocose_study.data.labelled import TRANSFER, transfer_tasks
 from mocose_study.fast import logistic
 from mocose_study.fast.processor import check_precision, default_device
 from mocose_study.systems import METHODS, probe
@@ -25,6 +27,8 @@ from .method import method_code
 from .stamp import stamp
 
 log = logging.getLogger(__name__)
+GRADES = 5  # of similarity, from 0 to 5 in STS-B
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def measured(
@@ -52,12 +56,14 @@ def measured(
     if config.whitened_on:
         encode = whitened(encode, list(load_corpus(config.corpus, config.whitened_on)["sentence"]))
     metrics = scores(encode, config) | probe.measure(encode, config.benchmark)
+    spread, quantiles = by_grade(encode, config)
     if fitted.progress.history:
         metrics["sts_last"] = fitted.progress.history[-1]["test"]
     record = {
         "config": asdict(config),
         "inputs": contents.digests(config),
-        "metrics": {name: round(float(value), 4) for name, value in metrics.items()},
+        "metrics": {name: round(float(value), 4) for name, value in (metrics | spread).items()},
+        "cosines": quantiles,
         "spectrum": _rounded(probe.spectrum(encode, config.benchmark)),
         "progress": asdict(fitted.progress) | {"collapsed": _collapse(fitted)},
     }
@@ -89,12 +95,30 @@ def scores(encode: Encode, config: Config) -> dict[str, float]:
     if config.benchmark == "real":  # the open pairs, which everybody has, beside the seven tasks
         found["open_avg"] = evaluate(encode, benchmarks.test_tables("open"))["average"]
     if config.transfer:
-        tasks = {name: benchmarks.transfer_task(name) for name in benchmarks.TRANSFER}
-        accuracy = transfer.evaluate(encode, tasks, logistic.fit_predict)
-        found["transfer_avg"] = float(np.mean([accuracy[f"{t} test"] for t in tasks]))
-        found["transfer_dev_avg"] = float(np.mean([accuracy[f"{t} dev"] for t in tasks]))
+        accuracy = transfer.evaluate(encode, transfer_tasks(), logistic.fit_predict)
+        found["transfer_avg"] = float(np.mean([accuracy[f"{t} test"] for t in TRANSFER]))
+        found["transfer_dev_avg"] = float(np.mean([accuracy[f"{t} dev"] for t in TRANSFER]))
         found |= accuracy
     return found
+
+
+def by_grade(encode: Encode, config: Config) -> tuple[dict[str, float], list[list[float]]]:
+    """How the cosines of the dev pairs follow people's grades (SimCSE, appendix G).
+
+    First three metrics: the standard deviation of all cosines, that of the pairs with the highest
+    grade, and the share of the cosines' variance that lies between grades. Then the QUANTILES of
+    each grade's cosines, the lowest grade first: GRADES equal parts of the range of scores.
+    """
+    tables = benchmarks.dev_tables(config.benchmark, config.dev)
+    name, found = next(iter(similarities(encode, tables).items()))
+    cosines = pd.Series(found).groupby(pd.cut(np.asarray(tables[name]["score"]), GRADES))
+    means, variance = cosines.transform("mean"), found.var()
+    metrics = {
+        "cosine_spread dev": found.std(),
+        "cosine_spread_similar dev": cosines.std(ddof=0).iloc[-1],
+        "cosine_separation dev": means.var(ddof=0) / variance if variance else 0.0,
+    }
+    return metrics, [_rounded(np.quantile(part, QUANTILES)) for _, part in cosines if len(part)]
 
 
 def resampled_average(encode: Encode, config: Config) -> np.ndarray:

@@ -35,8 +35,6 @@ def test_the_seven_tasks_are_read_from_the_data_folder(folder):
         f"{task} test" for task in ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")
     ]
     assert list(benchmarks.dev_tables("real")) == ["STS-B dev"]
-    with pytest.raises(InputError, match=r"transfer/MR\.tsv is missing"):
-        benchmarks.transfer_task("MR")
     (folder / "sts" / "STS13.tsv").unlink()
     with pytest.raises(InputError, match="STS13 is not in the data folder and the hub"):
         benchmarks.test_tables("real")
@@ -86,27 +84,6 @@ def test_a_quote_and_the_word_null_are_ordinary_text(study):
     assert frame["sentence1"].tolist() == ["null", "NA"]
     assert frame["sentence2"].tolist() == ['"A hen', 'A cock"']
     assert frame["score"].tolist() == [2.0, 3.0]
-
-
-def test_a_transfer_task_needs_a_data_folder(study):
-    with pytest.raises(InputError, match="needs a data folder"):
-        benchmarks.transfer_task("MR")
-
-
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        ("split\tlabel\n", "has columns"),
-        ("split\tlabel\tsentence\nall\t\tA hen.\n", "an empty cell"),
-        ("split\tlabel\tsentence\ntrain\t1\tA hen.\n", "has the splits"),
-        ("split\tlabel\tsentence\nall\t1\tA hen.\nall\t1\tA cock.\n", "fewer than two labels"),
-    ],
-)
-def test_a_useless_transfer_task_is_one_sentence(folder, content, told):
-    (folder / "transfer").mkdir()
-    (folder / "transfer" / "MR.tsv").write_text(content)
-    with pytest.raises(InputError, match=told):
-        benchmarks.transfer_task("MR")
 
 
 # --- the pairs that choose ---

