@@ -169,24 +169,6 @@ def spectra(values: dict[str, np.ndarray]) -> Figure:
     return figure
 
 
-def cosines(table: pd.DataFrame) -> Figure:
-    """`show.cosines`: a panel a label, a row a grade; median, middle half, and 5 to 95 % as lines."""
-    labels = table["label"].unique()
-    figure, axes = panel(2.6, len(labels), width=1.9 * len(labels) + 0.8)
-    for ax, label in zip(np.atleast_1d(axes), labels, strict=True):
-        _, grade, *ends = table[table["label"] == label].to_numpy().T
-        for low, high, width in ((0, 4, 1), (1, 3, 4)):
-            ax.hlines(
-                grade.tolist(), ends[low].tolist(), ends[high].tolist(), color_of(label), lw=width
-            )
-        ax.plot(ends[2], grade, "o", color="white", mec=color_of(label), ms=5)
-        ax.set(title=label, yticks=range(1, 6), ylim=(0.5, 5.5))
-        ax.title.set_fontsize("small")
-    figure.supxlabel("cosine similarity", fontsize="medium")
-    figure.supylabel("grade of the pair, fifths of the scale", fontsize="medium")
-    return figure
-
-
 def matrix(values: pd.DataFrame, paper: pd.DataFrame, title: str) -> Figure:
     """Two tables of means side by side, ours and the paper's.
 

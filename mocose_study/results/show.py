@@ -12,7 +12,6 @@ from mocose_study.claims.effects import RESAMPLED, difference, scores
 from mocose_study.config import PROFILES, Config, InputError, choose, vary
 from mocose_study.data.files import encoders_folder
 from mocose_study.runs.files import read_run, run_file
-from mocose_study.runs.measure import QUANTILES
 from mocose_study.sections.grid import Grid, at, paper_table
 
 from .tables import LAST, METRIC, markdown, records, summary, table_of
@@ -212,18 +211,6 @@ def spectra(grid: Grid, profile: str, seeds=None) -> dict[str, list]:
     for label, record in records(grid, profile, seeds):
         found.setdefault(label, []).append(record["spectrum"])
     return found
-
-
-def cosines(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
-    """Quantiles of the cosines of each grade (1 the lowest), mean over seeds: label, grade, then a
-    column a quantile."""
-    rows = [
-        (label, grade, *quantiles)
-        for label, record in records(grid, profile, seeds)
-        for grade, quantiles in enumerate(record["cosines"], 1)
-    ]
-    table = pd.DataFrame(rows, columns=["label", "grade", *QUANTILES])
-    return table.groupby(["label", "grade"], sort=False).mean().reset_index()
 
 
 def pretraining_gains(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from mocose_study.claims.rules import Better, Equivalent
-from mocose_study.results import plots, plots_claims, widgets
+from mocose_study.results import cosines, plots, plots_claims, widgets
+from mocose_study.runs import measure
 
 SCORES = {"0.5": [60.0, 61.0, 62.0], "0.85": [63.0, 64.0, 65.0], "0.7": [50.0, 50.0, 50.0]}
 RUNS = pd.DataFrame(
@@ -109,3 +110,14 @@ def test_a_moved_control_displays_its_figure_and_closes_it(study, capsys, monkey
     widgets.queue_point("quick", decay=0.75, queue=256, batch=64)
     assert "distance 8.00 steps; no runs at profile quick" in capsys.readouterr().out  # 4 + 4
     assert len(shown) == 1 and shown[0] and not plt.get_fignums()
+
+
+def test_a_grade_of_cosines_is_a_row_with_its_median():
+    table = pd.DataFrame(
+        [("SimCSE", g, *np.linspace(0.1 * g, 0.1 * g + 0.4, 5)) for g in range(1, 6)],
+        columns=["label", "grade", *measure.QUANTILES],
+    )
+    figure = cosines.draw(table)
+    medians = marks(figure, "o")
+    assert medians == [(pytest.approx(0.1 * grade + 0.2), grade) for grade in range(1, 6)]
+    assert figure.axes[0].get_title() == "SimCSE"

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import made
 
@@ -200,3 +201,23 @@ def test_the_number_of_workers_may_come_from_the_environment(cheap, monkeypatch)
     for wanted in (None, -1):
         with pytest.raises(InputError, match="it must be 0, for runs in this process"):
             run.run_grid([cheap(0)], "quick", wanted, bar=False)
+
+
+# --- cosines by grade (SimCSE, appendix G) ---
+def test_the_cosines_of_pairs_are_told_apart_by_their_grade(monkeypatch):
+    cosines = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    table = pd.DataFrame({"score": [0, 0, 2.5, 2.5, 5, 5], "sentence1": "a"})
+    table["sentence2"] = [str(x) for x in cosines]
+    monkeypatch.setattr(benchmarks, "dev_tables", lambda *_: {"STS-B dev": table})
+
+    def encode(sentences):
+        x = np.array([1.0 if s == "a" else float(s) for s in sentences])
+        return np.stack([x, np.sqrt(1 - x**2)], 1)
+
+    metrics, quantiles = measure.by_grade(encode, Config())
+    # grades' means 0.1, 0.5, 0.9; around them ± 0.1; around 0.5 the means have variance 0.32 / 3
+    assert metrics["cosine_spread dev"] ** 2 == pytest.approx(0.32 / 3 + 0.01)
+    assert metrics["cosine_spread_similar dev"] == pytest.approx(0.1)
+    assert metrics["cosine_separation dev"] == pytest.approx((0.32 / 3) / (0.32 / 3 + 0.01))
+    assert [q[2] for q in quantiles] == pytest.approx([0.1, 0.5, 0.9])
+    assert quantiles[0] == pytest.approx([0.01, 0.05, 0.1, 0.15, 0.19])
