@@ -46,23 +46,21 @@ def measured(
     fit = choose(METHODS, config.method, "method")
     device = device or default_device()
     check_precision(config, device)
-    code = {"method_code": method_code(config.method)}
-    started, rules = time.monotonic(), rules_on_record()
-    fitted = fit(config, checkpoint, device, bar)
-    trained = time.monotonic()
+    code, rules, started = method_code(config.method), rules_on_record(), time.monotonic()
+    fitted, trained = fit(config, checkpoint, device, bar), time.monotonic()
     if save:
         save(fitted)
     encode = cached(fitted.encode)
     if config.whitened_on:
         encode = whitened(encode, list(load_corpus(config.corpus, config.whitened_on)["sentence"]))
-    metrics = scores(encode, config) | probe.measure(encode, config.benchmark)
     spread, quantiles = by_grade(encode, config)
+    metrics = scores(encode, config) | probe.measure(encode, config.benchmark) | spread
     if fitted.progress.history:
         metrics["sts_last"] = fitted.progress.history[-1]["test"]
     record = {
         "config": asdict(config),
         "inputs": contents.digests(config),
-        "metrics": {name: round(float(value), 4) for name, value in (metrics | spread).items()},
+        "metrics": {name: round(float(value), 4) for name, value in metrics.items()},
         "cosines": quantiles,
         "spectrum": _rounded(probe.spectrum(encode, config.benchmark)),
         "progress": asdict(fitted.progress) | {"collapsed": _collapse(fitted)},
@@ -71,7 +69,8 @@ def measured(
         record["resampled"] = _rounded(resampled_average(encode, config))
     training = max(trained - started, fitted.progress.seconds)  # the second counts all parts
     seconds = round(training + time.monotonic() - trained, 2)
-    return record | {"seconds": seconds, "stamp": stamp(device) | code, "rules": rules}
+    record["stamp"] = stamp(device) | {"method_code": code}
+    return record | {"seconds": seconds, "rules": rules}
 
 
 def _collapse(fitted: Fitted) -> str | None:

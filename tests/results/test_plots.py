@@ -120,4 +120,4 @@ def test_a_grade_of_cosines_is_a_row_with_its_median():
     figure = cosines.draw(table)
     medians = marks(figure, "o")
     assert medians == [(pytest.approx(0.1 * grade + 0.2), grade) for grade in range(1, 6)]
-    assert figure.axes[0].get_title() == "SimCSE"
+    assert figure.axes[0].get_title("left") == "SimCSE"
