@@ -34,17 +34,19 @@ def trained(encoder: str, way: dict) -> dict:
     sizes = {"steps": 5, "batch_size": 8, "queue_size": 24, "queue_init": 8}
     exact = {"batch_lengths": "mixed", "head_dropout": 0.0, "lr": 1e-5, "head_lr": 1e-5}
     settings = Settings(**sizes, **exact, **way)
-    t = MoCoSE(settings, Encoder.load(encoder, dropout=0.0))
-    t.ranks, losses = ranks(), []
-    text = Text(t.scored, SENTENCES, settings)
+    trainer = MoCoSE(settings, Encoder.load(encoder, dropout=0.0))
+    trainer.ranks, losses = ranks(), []
+    text = Text(trainer.scored, SENTENCES, settings)
     rows = batches(text.lengths, settings)
     for step in range(1, settings.steps + 1):
-        train_step(t, *text.views(next(rows), t.generator), step)
-        losses.append(t.loss)
-    weights = [p.detach().flatten() for p in (*t.online.parameters(), *t.target.parameters())]
+        train_step(trainer, *text.views(next(rows), trainer.generator), step)
+        losses.append(trainer.loss)
+    weights = [
+        p.detach().flatten() for p in (*trainer.online.parameters(), *trainer.target.parameters())
+    ]
     return {
         "losses": torch.stack(losses),
-        "queue": t.queue.keys,
+        "queue": trainer.queue.keys,
         "weights": torch.cat(weights),
     }
 

@@ -103,9 +103,9 @@ def test_the_target_is_updated_after_the_step_or_before_the_forward_pass(go, mon
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_embeddings_have_a_target_copy_unless_the_switch_shares_them(go, shared):
-    t = go(shared_embeddings=shared, choose=False)
-    online = dict(t.online.named_parameters())
-    for name, parameter in t.target.named_parameters():
+    trainer = go(shared_embeddings=shared, choose=False)
+    online = dict(trainer.online.named_parameters())
+    for name, parameter in trainer.target.named_parameters():
         assert (parameter is online[name]) == (shared and name.startswith(EMBEDDINGS))
         if parameter is not online[name] and "word" not in name:
             assert not torch.equal(parameter, online[name])  # it lags behind
@@ -126,21 +126,21 @@ def test_the_key_gradient_reaches_the_shared_embeddings_only_as_published(go, mo
     found, real = {}, loop.info_nce
     monkeypatch.setattr(loop, "info_nce", lambda q, *rest: real(q.detach(), *rest) + 0 * q.sum())
     for detach in (True, False):
-        t = go(shared_embeddings=True, detach_keys=detach, steps=1, choose=False)
-        word = t.scored.model.get_input_embeddings().weight.grad
+        trainer = go(shared_embeddings=True, detach_keys=detach, steps=1, choose=False)
+        word = trainer.scored.model.get_input_embeddings().weight.grad
         found[detach] = word.abs().max().item()
-        own = [p for n, p in t.target.named_parameters() if not n.startswith(EMBEDDINGS)]
+        own = [p for n, p in trainer.target.named_parameters() if not n.startswith(EMBEDDINGS)]
         assert all(p.grad is None for p in own)
     assert found[True] == 0 and found[False] > 0
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_targets_projection_is_in_the_optimiser_only_as_published(encoder, preset):
-    t = loop.MoCoSE(Settings(**of_the_method(PRESETS[preset])), encoder)
-    online = {id(p) for p in t.online.parameters()}
-    trained = {id(p) for group in t.optimizer.param_groups for p in group["params"]}
-    inside = [p for p in t.target.parameters() if id(p) not in online and id(p) in trained]
-    expected = list(t.target.projection.parameters()) if preset == "as_published" else []
+    trainer = loop.MoCoSE(Settings(**of_the_method(PRESETS[preset])), encoder)
+    online = {id(p) for p in trainer.online.parameters()}
+    trained = {id(p) for group in trainer.optimizer.param_groups for p in group["params"]}
+    inside = [p for p in trainer.target.parameters() if id(p) not in online and id(p) in trained]
+    expected = list(trainer.target.projection.parameters()) if preset == "as_published" else []
     assert {id(p) for p in inside} == {id(p) for p in expected}
 
 
@@ -160,12 +160,12 @@ def test_fgsm_uses_the_gradient_of_this_input(go, monkeypatch):
     found, expected = noise(monkeypatch), []
     real = loop.fgsm_probe
 
-    def probe(t, ids, mask, negatives):
-        words = t.scored.words(ids).detach().requires_grad_()
-        keys = t.target(View(t.target.encoder.words(ids), mask)).detach()
-        loss = loop.contrast(t, t.online(View(words, mask)), [keys], negatives)
+    def probe(trainer, ids, mask, negatives):
+        words = trainer.scored.words(ids).detach().requires_grad_()
+        keys = trainer.target(View(trainer.target.encoder.words(ids), mask)).detach()
+        loss = loop.contrast(trainer, trainer.online(View(words, mask)), [keys], negatives)
         expected.append(torch.autograd.grad(loss, words)[0])
-        return real(t, ids, mask, negatives)
+        return real(trainer, ids, mask, negatives)
 
     monkeypatch.setattr(loop, "fgsm_probe", probe)
     go(**STILL)
@@ -194,9 +194,9 @@ def test_fgsm_uses_the_last_steps_gradient_only_behind_its_switch(go, monkeypatc
     found, left = noise(monkeypatch), []
     real = Trainer.optimise
 
-    def optimise(t, loss, step):
-        real(t, loss, step)
-        left.append(t.fgsm.gradient)
+    def optimise(trainer, loss, step):
+        real(trainer, loss, step)
+        left.append(trainer.fgsm.gradient)
 
     monkeypatch.setattr(Trainer, "optimise", optimise)
     go(**STILL, fgsm_gradient="stale")
@@ -264,9 +264,9 @@ def test_the_published_queue_grows_past_its_size_only_behind_its_switch(size, in
 # 10
 @pytest.mark.parametrize("dropout", [True, False])
 def test_target_dropout_is_active_unless_switched_off(encoder, view, dropout):
-    t = loop.MoCoSE(Settings(target_dropout=dropout), encoder)
-    assert torch.equal(t.target(view), t.target(view)) != dropout
-    assert not torch.equal(t.online(view), t.online(view))
+    trainer = loop.MoCoSE(Settings(target_dropout=dropout), encoder)
+    assert torch.equal(trainer.target(view), trainer.target(view)) != dropout
+    assert not torch.equal(trainer.online(view), trainer.online(view))
     assert AS_DESCRIBED["target_dropout"] and AS_PUBLISHED["target_dropout"]
 
 

@@ -47,8 +47,8 @@ def test_warmup_and_linear_decay_by_hand():
 
 
 def test_encoder_and_heads_have_their_own_rates(encoder):
-    t = loop.MoCoSE(Settings(lr=1e-5, head_lr=1e-3), encoder)
-    online, (body, heads) = t.online, t.optimizer.param_groups
+    trainer = loop.MoCoSE(Settings(lr=1e-5, head_lr=1e-3), encoder)
+    online, (body, heads) = trainer.online, trainer.optimizer.param_groups
     assert body["lr"] == 1e-5 and heads["lr"] == 1e-3
     own = {id(p) for p in body["params"]}
     assert own == {id(p) for p in encoder.model.parameters()}
@@ -121,17 +121,17 @@ def test_evaluation_does_not_change_training(go):
 
 
 def test_the_trajectory_has_what_every_probe_gave(go):
-    t = go(probe_every=2, eval_every=3)
-    assert [row["step"] for row in t.progress.trajectory] == [0, 2, 4, 6]
-    last = {k: v for k, v in t.progress.history[-1].items() if k not in ("loss", "score")}
-    assert t.progress.trajectory[-1] == last and "uniformity" in last
+    trainer = go(probe_every=2, eval_every=3)
+    assert [row["step"] for row in trainer.progress.trajectory] == [0, 2, 4, 6]
+    last = {k: v for k, v in trainer.progress.history[-1].items() if k not in ("loss", "score")}
+    assert trainer.progress.trajectory[-1] == last and "uniformity" in last
     assert go().progress.trajectory == []
 
 
 def test_staleness_is_measured_at_three_quarters(go):
-    t = go(steps=8)
-    assert t.queue.ages(8).tolist() == [0] * 4 + [1] * 4 + [2] * 4
-    found = t.progress.staleness
+    trainer = go(steps=8)
+    assert trainer.queue.ages(8).tolist() == [0] * 4 + [1] * 4 + [2] * 4
+    found = trainer.progress.staleness
     assert [row["step"] for row in found] == [2, 4, 6]
     assert found[-1]["age"] == [0, 1, 2] and found[-1]["n"] == [4, 4, 4]
     assert go(queue_size=0, queue_init=0, batch_negatives=True).progress.staleness == []

@@ -42,8 +42,8 @@ def test_an_interrupted_run_ends_as_an_unbroken_one(make, eager, method, tmp_pat
     whole = METHODS[method](config, bar=False)
     checkpoint = tmp_path / "c.pt"
 
-    def stop(t, *_):
-        if t.progress.step == 5:  # the first one that is evaluated
+    def stop(trainer, *_):
+        if trainer.progress.step == 5:  # the first one that is evaluated
             raise KeyboardInterrupt
 
     with monkeypatch.context() as once, pytest.raises(KeyboardInterrupt):
@@ -78,8 +78,8 @@ def test_what_is_built_is_what_the_config_says(make, method, fast, monkeypatch):
     monkeypatch.setattr(trainer.Trainer, "__init__", init)
     monkeypatch.setattr(Encoder, "words", words)
     METHODS[method](config, bar=False)
-    (t,) = trainers
-    encoder, groups = t.online.encoder, t.optimizer.param_groups
+    (built,) = trainers
+    encoder, groups = built.online.encoder, built.optimizer.param_groups
     assert encoder.model.config.num_hidden_layers == len(encoder.model.encoder.layer) == 1
     assert encoder.pooling == "mean" and encoder.max_length == 20
     assert (encoder.states is fast_states) == fast
@@ -87,7 +87,7 @@ def test_what_is_built_is_what_the_config_says(make, method, fast, monkeypatch):
         rates = {m.p for m in encoder.model.modules() if isinstance(m, torch.nn.Dropout)}
         assert rates == {0.2}
     assert [group["initial_lr"] for group in groups] == [2e-4, 3e-4]
-    assert {group["weight_decay"] for group in groups} == {0.01} and t.progress.step == 2
+    assert {group["weight_decay"] for group in groups} == {0.01} and built.progress.step == 2
     assert max(widths) <= 12 and (max(widths) == 0) == (method == "flow")  # which reads vectors
 
 
