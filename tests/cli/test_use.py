@@ -8,7 +8,7 @@ from texts import SENTENCES, hashed_words
 
 from mocose_lib import Encoder, InputError, evaluate
 from mocose_study.cli.single import Run
-from mocose_study.data import benchmarks, encoders
+from mocose_study.data import benchmarks, encoders, labelled
 from mocose_study.data.corpora import text_lines
 from mocose_study.results import use
 from mocose_study.runs.files import read_run
@@ -95,7 +95,8 @@ def test_any_function_is_measured_on_any_files(study):
 
 
 def test_real_tasks_and_transfer_without_files(real_data, monkeypatch):
-    monkeypatch.setattr(use.benchmarks, "TRANSFER", ("CR",))
+    one = {"CR": labelled.transfer_task("CR")}
+    monkeypatch.setattr(use, "transfer_tasks", lambda: one)
     found = use.measure(lambda s: hashed_words(s, 32), [], with_transfer=True)
     assert {"STS12 test all", "SICK-R test all", "CR test"} <= set(found)
 
