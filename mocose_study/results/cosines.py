@@ -1,14 +1,16 @@
 """The cosines of scored pairs by their grade (SimCSE, appendix G, Figure G.1)."""
 
-import numpy as np
+import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
 from mocose_study.runs.measure import GRADES, QUANTILES
 from mocose_study.sections.grid import Grid
 
-from .style import color_of, panel
+from .style import WIDTH, color_of, style
 from .tables import records
+
+COLUMNS = 4
 
 
 def by_grade(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
@@ -23,10 +25,17 @@ def by_grade(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame) -> Figure:
-    """`by_grade`: a panel a label; 5 to 95 % of the pairs thin, 25 to 75 % thick, the median."""
+    """`by_grade`: a panel a label, each with its own range of cosines.
+
+    Thin: 5 to 95 % of the pairs; thick: 25 to 75 %; a dot: the median.
+    """
+    style()
     labels = table["label"].unique()
-    figure, axes = panel(2.8, len(labels), width=1.7 * len(labels) + 0.8)
-    for ax, label in zip(np.atleast_1d(axes), labels, strict=True):
+    size = {"figsize": (WIDTH, 2.1 * -(-len(labels) // COLUMNS)), "sharey": True, "squeeze": False}
+    figure, grid = plt.subplots(-(-len(labels) // COLUMNS), COLUMNS, **size)
+    for empty in grid.flat[len(labels) :]:
+        empty.set_axis_off()
+    for ax, label in zip(grid.flat, labels, strict=False):
         part, color = table[table["label"] == label], color_of(label)
         for low, high, width in ((0.05, 0.95, 1), (0.25, 0.75, 4)):
             ax.hlines(part["grade"], part[low], part[high], color, lw=width)
