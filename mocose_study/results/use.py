@@ -71,10 +71,11 @@ def measure(
     folder.
     """
     named = ",".join(map(str, files)) or ("real" if folder() else "open")
-    found = evaluate(encode, benchmarks.test_tables(named))
+    tables, tasks = benchmarks.test_tables(named), transfer_tasks() if with_transfer else {}
+    found = evaluate(encode, tables)
     scores = {"sts_avg": found.pop("average"), **found}
-    if with_transfer:
-        scores |= transfer.evaluate(encode, transfer_tasks(), logistic.fit_predict)
+    if tasks:
+        scores |= transfer.evaluate(encode, tasks, logistic.fit_predict)
     return scores
 
 

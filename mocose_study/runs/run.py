@@ -14,6 +14,7 @@ from mocose_study.data import benchmarks
 from mocose_study.data.atomic import sweep, sweep_below
 from mocose_study.data.corpora import load_corpus
 from mocose_study.data.files import cache_folder, study_folder
+from mocose_study.data.labelled import transfer_tasks
 from mocose_study.fast.processor import check_precision, default_device
 from mocose_study.fast.ranks import ranks
 from mocose_study.rewriting import text_augment
@@ -70,9 +71,11 @@ def prepare(configs: Iterable[Config], bar: bool = False) -> None:
     """Checks and caches all that the runs share, before the first starts: bad input ends here."""
     sweep_below(study_folder() / "data")
     device = default_device()
-    for config in configs:
+    for config in (configs := list(configs)):
         choose(METHODS, config.method, "method")
         check_precision(config, device)
+    if any(config.transfer for config in configs):
+        transfer_tasks()
     sharing = list({attrgetter(*SHARED.split())(c): c for c in configs}.values())
     rewritten = [c for c in sharing if c.text_augmentation != "none"]
     for config in rewritten:

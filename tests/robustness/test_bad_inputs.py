@@ -63,6 +63,7 @@ NOT_FOUND = [  # what a run needs and does not find; tests/cli has unknown names
     ({"corpus": "short.txt"}, "has 3 sentences; corpus_size = 64 is too many"),
     ({"benchmark": "column.tsv"}, "column.tsv has no column 'score'; it needs score"),
     ({"dev": "column.tsv"}, "column.tsv has no column 'score'; it needs score"),
+    ({"transfer": True}, "the hub did not give senteval.tar of princeton-nlp"),
     ({"max_length": 500}, "max_length = 500, but .* reads only 75 tokens"),
     ({"method": "word_vectors"}, "needs a data folder; give --data or MOCOSE_DATA"),
     (
