@@ -9,7 +9,7 @@ from collections import Counter
 import pandas as pd
 from IPython.display import Markdown
 
-from mocose_study.claims.verdicts import SEEDS_NEEDED, WORDS, verdicts
+from mocose_study.claims.verdicts import SEEDS_NEEDED, UNTESTABLE, WORDS, verdicts
 from mocose_study.config import PROFILES, choose, configure
 from mocose_study.sections.grid import CONTROL, Grid
 
@@ -78,8 +78,9 @@ def headline(found: pd.DataFrame) -> str:
     """The section's first claim, and what the runs say to it."""
     first = found.iloc[0]
     source = first["source"][0].upper() + first["source"][1:]
+    here = "This is" if first["verdict"] == UNTESTABLE else "Here this is"
     answer = f"{first['verdict']} ({first['reason']})"
-    return f"{source} says: “{first['text']}” Here this is {answer}."
+    return f"{source} says: “{first['text']}” {here} {answer}."
 
 
 def tally(found: pd.DataFrame, shown=str) -> str:
