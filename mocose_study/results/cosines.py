@@ -18,7 +18,7 @@ def by_grade(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
     rows = [
         (label, grade, *quantiles)
         for label, record in records(grid, profile, seeds)
-        for grade, quantiles in enumerate(record["cosines"], 1)
+        for grade, quantiles in enumerate(record.get("cosines", ()), 1)
     ]
     table = pd.DataFrame(rows, columns=["label", "grade", *QUANTILES])
     return table.groupby(["label", "grade"], sort=False).mean().reset_index()

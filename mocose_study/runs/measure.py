@@ -110,14 +110,16 @@ def by_grade(encode: Encode, config: Config) -> tuple[dict[str, float], list[lis
     """
     tables = benchmarks.dev_tables(config.benchmark, config.dev)
     name, found = next(iter(similarities(encode, tables).items()))
-    cosines = pd.Series(found).groupby(pd.cut(np.asarray(tables[name]["score"]), GRADES))
+    grades = pd.cut(np.asarray(tables[name]["score"]), GRADES)
+    cosines = pd.Series(found).groupby(grades, observed=False)
     means, variance = cosines.transform("mean"), found.var()
     metrics = {
         "cosine_spread dev": found.std(),
         "cosine_spread_similar dev": cosines.std(ddof=0).iloc[-1],
         "cosine_separation dev": means.var(ddof=0) / variance if variance else 0.0,
     }
-    return metrics, [_rounded(np.quantile(part, QUANTILES)) for _, part in cosines if len(part)]
+    quantiles = cosines.quantile(list(QUANTILES)).unstack()  # NaN of a grade without pairs
+    return metrics, [_rounded(row) for row in quantiles.to_numpy()]
 
 
 def resampled_average(encode: Encode, config: Config) -> np.ndarray:

@@ -219,5 +219,6 @@ def test_the_cosines_of_pairs_are_told_apart_by_their_grade(monkeypatch):
     assert metrics["cosine_spread dev"] ** 2 == pytest.approx(0.32 / 3 + 0.01)
     assert metrics["cosine_spread_similar dev"] == pytest.approx(0.1)
     assert metrics["cosine_separation dev"] == pytest.approx((0.32 / 3) / (0.32 / 3 + 0.01))
-    assert [q[2] for q in quantiles] == pytest.approx([0.1, 0.5, 0.9])
+    medians = [q[2] for q in quantiles]  # two of the five grades have no pairs
+    assert medians == pytest.approx([0.1, np.nan, 0.5, np.nan, 0.9], nan_ok=True)
     assert quantiles[0] == pytest.approx([0.01, 0.05, 0.1, 0.15, 0.19])
