@@ -6,7 +6,7 @@ import seaborn as sns
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from mocose_study.results.style import OURS, PAPER, WIDTH, mark_legend, rows_figure, style
+from mocose_study.results.style import OURS, PAPER, WIDTH, mark_legend, panels, rows_figure, style
 
 
 def ratios(table: pd.DataFrame) -> Figure:
@@ -45,14 +45,8 @@ def breakdown(table: pd.DataFrame) -> Figure:
 
 def cost(table: pd.DataFrame) -> Figure:
     """Measured milliseconds a step beside the formula's, over each thing that is varied."""
-    style()
     parts = {name: part.sort_values("value") for name, part in table.groupby("varied", sort=False)}
-    rows = -(-len(parts) // 3)
-    size = {"figsize": (WIDTH, 2.4 * rows), "sharey": True, "squeeze": False}
-    figure, grid = plt.subplots(rows, 3, **size)
-    axes = grid.flat[: len(parts)]
-    for empty in grid.flat[len(parts) :]:
-        empty.set_axis_off()
+    figure, axes = panels(len(parts), 3, 2.4)
     looks = {"seconds": ("o", OURS), "predicted": ("-", PAPER), "floor": (":", "black")}
     for ax, (name, part) in zip(axes, parts.items(), strict=True):
         for column, (mark, color) in looks.items():

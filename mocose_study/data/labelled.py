@@ -63,19 +63,19 @@ def transfer_task(name: str) -> pd.DataFrame:
 def from_archive(name: str) -> pd.DataFrame:
     """A task of the hub's archive. Raises InputError when it is not there, or not as SentEval's."""
     folder, *files = IN_ARCHIVE[name]
-    coding, header = "utf-8" if name in UTF8 else "latin-1", name == "MRPC"
+    coding = "utf-8" if name in UTF8 else "latin-1"
+    pairs = name == "MRPC"  # its files alone have a header
     path = from_hub(ARCHIVE)
     try:
         with tarfile.open(path) as archive:
             members = [member for member in archive if member.isfile()]
             rows = []
             for file, split, label in files:
-                end = f"/{folder}/{file}"
-                (member,) = (m for m in members if f"/{m.name}".endswith(end))
+                (member,) = (m for m in members if f"/{m.name}".endswith(f"/{folder}/{file}"))
                 text = archive.extractfile(member).read().decode(coding)
-                lines = text.removesuffix("\n").split("\n")[header:]
+                lines = text.removesuffix("\n").split("\n")[pairs:]
                 rows += [(split, *_cells(name, label, line)) for line in lines]
-        return pd.DataFrame(rows, columns=LABELLED_COLUMNS[name == "MRPC"])
+        return pd.DataFrame(rows, columns=LABELLED_COLUMNS[pairs])
     except (tarfile.TarError, ValueError, IndexError) as cause:
         raise InputError(
             f"the hub's {ARCHIVE} does not hold {name} in SentEval's form ({cause}); "

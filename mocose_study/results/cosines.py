@@ -1,16 +1,13 @@
 """The cosines of scored pairs by their grade (SimCSE, appendix G, Figure G.1)."""
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
 from mocose_study.runs.measure import GRADES, QUANTILES
 from mocose_study.sections.grid import Grid
 
-from .style import WIDTH, color_of, style
+from .style import color_of, panels
 from .tables import records
-
-COLUMNS = 4
 
 
 def by_grade(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
@@ -29,17 +26,14 @@ def draw(table: pd.DataFrame) -> Figure:
 
     Thin: 5 to 95 % of the pairs; thick: 25 to 75 %; a dot: the median.
     """
-    style()
     labels = table["label"].unique()
-    size = {"figsize": (WIDTH, 2.1 * -(-len(labels) // COLUMNS)), "sharey": True, "squeeze": False}
-    figure, grid = plt.subplots(-(-len(labels) // COLUMNS), COLUMNS, **size)
-    for empty in grid.flat[len(labels) :]:
-        empty.set_axis_off()
-    for ax, label in zip(grid.flat, labels, strict=False):
+    low, lower, median, upper, high = QUANTILES
+    figure, axes = panels(len(labels), 4, 2.1)
+    for ax, label in zip(axes, labels, strict=True):
         part, color = table[table["label"] == label], color_of(label)
-        for low, high, width in ((0.05, 0.95, 1), (0.25, 0.75, 4)):
-            ax.hlines(part["grade"], part[low], part[high], color, lw=width)
-        ax.plot(part[0.5], part["grade"], "o", color="white", mec=color, ms=5)
+        ax.hlines(part["grade"], part[low], part[high], color, lw=1)
+        ax.hlines(part["grade"], part[lower], part[upper], color, lw=4)
+        ax.plot(part[median], part["grade"], "o", color="white", mec=color, ms=5)
         ax.set(yticks=range(1, GRADES + 1), ylim=(0.5, GRADES + 0.5))
         ax.set_title(label, fontsize="small")
     figure.supxlabel("cosine similarity", fontsize="medium")

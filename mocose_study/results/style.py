@@ -50,6 +50,17 @@ def panel(height: float, columns: int = 1, width: float = WIDTH):
     return plt.subplots(1, columns, figsize=(width, height), sharey=True)
 
 
+def panels(number: int, columns: int, height: float):
+    """An empty figure of `number` panels, `columns` in a row of `height` inches, and their axes."""
+    style()
+    rows = -(-number // columns)
+    size = {"figsize": (WIDTH, height * rows), "sharey": True, "squeeze": False}
+    figure, grid = plt.subplots(rows, columns, **size)
+    for empty in grid.flat[number:]:
+        empty.set_axis_off()
+    return figure, grid.flat[:number]
+
+
 def rows_figure(labels: Sequence[str], xlabel: str, ylabel: str = "") -> tuple[Figure, Axes]:
     """An empty dot plot with a row a label, the first at the top."""
     figure, ax = panel(0.34 * len(labels) + 1.5)

@@ -71,8 +71,8 @@ def measure(
     folder.
     """
     named = ",".join(map(str, files)) or ("real" if folder() else "open")
-    tables, tasks = benchmarks.test_tables(named), transfer_tasks() if with_transfer else {}
-    found = evaluate(encode, tables)
+    tasks = transfer_tasks() if with_transfer else {}  # missing ones end it before any work
+    found = evaluate(encode, benchmarks.test_tables(named))
     scores = {"sts_avg": found.pop("average"), **found}
     if tasks:
         scores |= transfer.evaluate(encode, tasks, logistic.fit_predict)

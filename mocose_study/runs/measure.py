@@ -46,13 +46,13 @@ def measured(
     fit = choose(METHODS, config.method, "method")
     device = device or default_device()
     check_precision(config, device)
-    code, rules, started = method_code(config.method), rules_on_record(), time.monotonic()
-    fitted, trained = fit(config, checkpoint, device, bar), time.monotonic()
+    code, rules = method_code(config.method), rules_on_record()
+    started = time.monotonic()
+    fitted = fit(config, checkpoint, device, bar)
+    trained = time.monotonic()
     if save:
         save(fitted)
-    encode = cached(fitted.encode)
-    if config.whitened_on:
-        encode = whitened(encode, list(load_corpus(config.corpus, config.whitened_on)["sentence"]))
+    encode = _encode(fitted, config)
     spread, quantiles = by_grade(encode, config)
     metrics = scores(encode, config) | probe.measure(encode, config.benchmark) | spread
     if fitted.progress.history:
@@ -71,6 +71,13 @@ def measured(
     seconds = round(training + time.monotonic() - trained, 2)
     record["stamp"] = stamp(device) | {"method_code": code}
     return record | {"seconds": seconds, "rules": rules}
+
+
+def _encode(fitted: Fitted, config: Config) -> Encode:
+    encode = cached(fitted.encode)
+    if not config.whitened_on:
+        return encode
+    return whitened(encode, list(load_corpus(config.corpus, config.whitened_on)["sentence"]))
 
 
 def _collapse(fitted: Fitted) -> str | None:

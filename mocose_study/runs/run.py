@@ -1,7 +1,7 @@
 """A run: one Config in, one file out. Runs are the truth; all else is derived from them."""
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -67,11 +67,11 @@ def make_run(
     return True
 
 
-def prepare(configs: Iterable[Config], bar: bool = False) -> None:
+def prepare(configs: Sequence[Config], bar: bool = False) -> None:
     """Checks and caches all that the runs share, before the first starts: bad input ends here."""
     sweep_below(study_folder() / "data")
     device = default_device()
-    for config in (configs := list(configs)):
+    for config in configs:
         choose(METHODS, config.method, "method")
         check_precision(config, device)
     if any(config.transfer for config in configs):
