@@ -5,7 +5,7 @@ All of them stand in `profiles.toml`. A profile and a preset change fields of a 
 """
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 
 from .checks import SHORTENED
@@ -37,6 +37,9 @@ class PretrainConfig:
     seed: int = 0
 
 
+ABOUT = ("width", "seeds", "tier", "longer")  # what a profile has beside fields of a Config
+
+
 @dataclass(frozen=True)
 class Profile:
     """A size of the study: the fields of a Config that it changes, and what its grids run."""
@@ -45,12 +48,15 @@ class Profile:
     width: int  # of its encoder's vectors; what a grid scales with the encoder is a multiple of it
     seeds: int  # of every point
     tier: int  # up to which points are run, see `sections.grid.Point`
+    longer: dict = field(default_factory=dict)  # fields of a section that trains longer
 
 
-def _profile(shared: list[str], width: int, seeds: int, tier: int, **own) -> Profile:
+def _profile(shared: list[str], **own) -> Profile:
     """A table of `profiles.toml`, with those that it shares with others."""
     parts = [*(_READ["shared"][name] for name in shared), own]
-    return Profile({k: v for part in parts for k, v in part.items()}, width, seeds, tier)
+    values = {k: v for part in parts for k, v in part.items()}
+    about = {k: values.pop(k) for k in ABOUT if k in values}
+    return Profile(values, **about)
 
 
 _READ = tomllib.loads((files(__package__) / "profiles.toml").read_text(encoding="utf-8"))

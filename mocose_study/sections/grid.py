@@ -52,6 +52,7 @@ class Grid:
     seeds: int = 0  # where a paper has more than the profile's own
     # instead of the profile's: of a search, or where nothing is drawn
     own_seeds: tuple[int, ...] = ()
+    longer: bool = False  # trains longer than other sections, where the profile says how long
 
     @property
     def paper_by(self) -> list[str]:
@@ -59,10 +60,16 @@ class Grid:
         columns = list(paper_table(self.paper))
         return columns[: columns.index("metric")]
 
+    def fields_at(self, profile: str) -> dict[str, Any]:
+        """The fields of all points at a profile."""
+        size = choose(PROFILES, profile, "profile")
+        return {**(size.longer if self.longer else {}), **self.common}
+
     def config(self, point: Point, profile: str, seed: int) -> Config:
-        base = configure(profile, point.preset)
+        common = self.fields_at(profile)
+        base = configure(profile, point.preset, **common)
         scaled = {name: scaled_value(base, profile, name, x) for name, x in point.scale.items()}
-        changes = {**self.common, **scaled, **point.fields, "seed": seed}
+        changes = {**common, **scaled, **point.fields, "seed": seed}
         return configure(profile, point.preset, **changes)
 
     def points_at(self, profile: str) -> list[Point]:

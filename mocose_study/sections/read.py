@@ -22,7 +22,7 @@ from .grid import Grid, Point
 
 ABOUT = ("preset", "paper", "tier")  # what a point has beside fields of a Config
 KEYS = dict.fromkeys(  # of a section
-    "question notebook paper seeds own_seeds common starts each points".split()
+    "question notebook paper seeds own_seeds longer common starts each points".split()
 )
 
 
