@@ -5,7 +5,6 @@ MoCoSE: Cao et al., Findings of ACL 2022, equations 1 to 3 and Algorithm 1.
 
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -22,7 +21,7 @@ from .model import Branch, View, target_of
 from .queue import NegativeQueue
 from .settings import Settings
 from .shapes import Ids, Mask
-from .trainer import Alone, Measure, Progress, Trainer
+from .trainer import Alone, Checkpoint, Measure, Progress, Trainer
 
 Tokens = list[list[int]]  # token ids of every sentence
 STALENESS_AT = (0.25, 0.5, 0.75)  # shares of the training at which the queue's age is measured
@@ -76,7 +75,7 @@ def train(
     evaluate: Measure | None = None,
     choose: bool = True,
     probe: Measure | None = None,
-    checkpoint: Path | None = None,
+    checkpoint: Checkpoint | None = None,
     bar: bool = True,
     ranks: Alone | None = None,
 ) -> Progress:

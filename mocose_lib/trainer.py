@@ -7,18 +7,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
-from .files import load_state, save_state
 from .settings import InputError, Settings
 
 log = logging.getLogger(__name__)
-SAVE_SECONDS = 30.0  # between two checkpoints, at least
-SAVE_SHARE = 0.02  # of a run's time that checkpoints may take
 Measure = Callable[[int], Mapping[str, float]]  # step -> numbers; "score" chooses the checkpoint
 
 
@@ -33,6 +30,20 @@ class Progress:
     staleness: list[dict] = field(default_factory=list)  # of the queue (evaluation/staleness.py)
     history: list[dict] = field(default_factory=list)  # step, loss, and what was measured
     trajectory: list[dict] = field(default_factory=list)  # step, and what the probe gave
+
+
+@runtime_checkable
+class Checkpoint(Protocol):
+    """Where a training keeps its state, so that it goes on from there when it was interrupted."""
+
+    def due(self) -> bool:
+        """Whether it is time for another `write`."""
+
+    def read(self, device: torch.device) -> dict | None:
+        """The last state, None where there is none."""
+
+    def write(self, state: dict) -> None:
+        """Takes the place of the last state; tensors and plain values."""
 
 
 class Alone:
@@ -82,7 +93,6 @@ class Trainer:
         self.schedule = torch.optim.lr_scheduler.LambdaLR(self.optimizer, factor)
         self.best: dict | None = None
         self.progress = Progress()
-        self.saved, self.saving = time.monotonic(), 0.0  # when, and how long it took
 
     def state(self) -> dict:
         """Tensors and plain values from which `load` goes on."""
@@ -106,17 +116,11 @@ class Trainer:
         torch.set_rng_state(state["cpu_rng"].cpu())
         torch.cuda.set_rng_state_all([s.cpu() for s in state["cuda_rng"]])
 
-    def resume(self, checkpoint: Path | None) -> None:
-        """Goes on from `checkpoint` if it is there; drops a damaged one, and the log says so."""
-        if checkpoint is None or not checkpoint.exists():
-            return
-        try:
-            state = load_state(checkpoint, next(self.online.parameters()).device)
-        except Exception as cause:  # unpickling a damaged file may raise anything
-            why = str(cause).partition("\n")[0]
-            log.warning("%s cannot be used, training starts anew: %s", checkpoint.name, why)
-            return checkpoint.unlink()
-        self.load(state)
+    def resume(self, checkpoint: Checkpoint | None) -> None:
+        """Goes on from `checkpoint` if it holds a state."""
+        device = next(self.online.parameters()).device
+        if checkpoint and (state := checkpoint.read(device)):
+            self.load(state)
 
     def steps(self, name: str, bar: bool) -> Iterator[int]:
         """The numbers of the steps that are left, counted from 1, behind a progress bar."""
@@ -159,17 +163,10 @@ class Trainer:
             progress.best_score, progress.best_step = measured["score"], step
             self.best = {k: v.detach().clone() for k, v in self.scored.state_dict().items()}
 
-    def save_if_due(self, checkpoint: Path | None) -> None:
-        """Writes a checkpoint, at most every 30 seconds and in at most 2 % of the time."""
-        now = time.monotonic()
-        due = now - self.saved >= max(SAVE_SECONDS, self.saving / SAVE_SHARE)
-        if checkpoint is None or not due or self.ranks.rank:
-            return
-        try:
-            save_state(checkpoint, self.state())
-        except OSError as cause:
-            log.warning("no checkpoint could be written, training goes on: %s", cause)
-        self.saved, self.saving = time.monotonic(), time.monotonic() - now
+    def save_if_due(self, checkpoint: Checkpoint | None) -> None:
+        """Writes the state, when it is time to."""
+        if checkpoint and checkpoint.due() and not self.ranks.rank:
+            checkpoint.write(self.state())
 
     def restore_best(self) -> None:
         """Puts the chosen weights back into what is scored."""

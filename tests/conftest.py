@@ -51,10 +51,11 @@ from transformers import (
     RobertaModel,
 )
 
-from mocose_lib import Encoder, Settings, evaluate, trainer
+from mocose_lib import Encoder, Settings, evaluate
 from mocose_lib.evaluation import geometry
 from mocose_lib.model import View
 from mocose_study.config import Config
+from mocose_study.data.checkpoint import Checkpoint
 
 torch.set_num_threads(1)
 TINY = {
@@ -187,8 +188,7 @@ def go(tiny, monkeypatch):
 @pytest.fixture
 def eager(monkeypatch):
     """A checkpoint is written at every step."""
-    monkeypatch.setattr(trainer, "SAVE_SECONDS", -1.0)
-    monkeypatch.setattr(trainer, "SAVE_SHARE", float("inf"))
+    monkeypatch.setattr(Checkpoint, "due", lambda _: True)
 
 
 def link_shipped(folder: Path) -> Path:

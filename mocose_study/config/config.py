@@ -64,7 +64,7 @@ class Config(Settings):
     # other systems (systems/)
     statistics: Literal["task", "corpus"] = "task"  # whitening, flow, SIF: texts they learn from
     kept_dimensions: Positive | None = None  # whitening; None: all in which the vectors vary
-    vectors: str = "glove/glove.6B.50d.subset.txt.xz"  # a file of the data folder, or a path
+    vectors: str = "glove/glove.6B.50d.subset.txt.xz"  # a path, or a file of the data folder
     sif: Annotated[float, Range(0, 1)] = 0.0  # a of the weight a / (a + p(word)); 0: plain average
     idf: bool = False  # word counts: weighted by inverse document frequency
     mlp: Literal["training", "always", "never"] = "training"  # SimCSE: always: at evaluation, too

@@ -5,7 +5,7 @@ All of them stand in `profiles.toml`. A profile and a preset change fields of a 
 """
 
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from importlib.resources import files
 
 from .checks import SHORTENED
@@ -37,9 +37,6 @@ class PretrainConfig:
     seed: int = 0
 
 
-ABOUT = ("width", "seeds", "tier", "longer")  # what a profile has beside fields of a Config
-
-
 @dataclass(frozen=True)
 class Profile:
     """A size of the study: the fields of a Config that it changes, and what its grids run."""
@@ -55,7 +52,7 @@ def _profile(shared: list[str], **own) -> Profile:
     """A table of `profiles.toml`, with those that it shares with others."""
     parts = [*(_READ["shared"][name] for name in shared), own]
     values = {k: v for part in parts for k, v in part.items()}
-    about = {k: values.pop(k) for k in ABOUT if k in values}
+    about = {f.name: values.pop(f.name) for f in fields(Profile) if f.name in values}
     return Profile(values, **about)
 
 

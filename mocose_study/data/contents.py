@@ -47,7 +47,7 @@ def _corpus(name: str) -> str:
 
 def _files(names: Iterable[str]) -> str:
     """sha256 of each path or file of the data folder; else the digest that is on record, or the
-    commit of the hub's data set that has the file."""
+    commit of the hub's repository that has the file."""
     data, found = folder(), ""
     for name in names:
         places = (Path(name), shipped(name), *([data / name] if data else []))
@@ -59,4 +59,4 @@ def _files(names: Iterable[str]) -> str:
 def _recorded(name: str) -> str | None:
     if digest := checksums(shipped("SHA256SUMS").parent).get(name):
         return digest
-    return revision_on_hub(ON_HUB[name], "dataset") if name in ON_HUB else None
+    return revision_on_hub(*ON_HUB[name]) if name in ON_HUB else None

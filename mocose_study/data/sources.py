@@ -11,10 +11,13 @@ from mocose_study.config import InputError
 from .files import shipped
 
 log = logging.getLogger(__name__)
-ON_HUB = dict.fromkeys(  # data sets of the hub by the files that they have
-    ["wiki1m_for_simcse.txt", "nli_for_simcse.csv", "senteval.tar"],
-    "princeton-nlp/datasets-for-simcse",
-)
+SIMCSE = ("princeton-nlp/datasets-for-simcse", "dataset")
+ON_HUB = {  # files that the hub has: the repository and its kind
+    "wiki1m_for_simcse.txt": SIMCSE,
+    "nli_for_simcse.csv": SIMCSE,  # the authors' 275,601 triplets
+    "senteval.tar": SIMCSE,
+    "glove.6B.zip": ("stanfordnlp/glove", "model"),
+}
 
 
 @cache
@@ -94,8 +97,8 @@ def from_hub(file: str) -> Path:
     """Downloads a file of ON_HUB. Raises InputError when the hub cannot be reached."""
     from huggingface_hub import hf_hub_download
 
-    repository = ON_HUB[file]
-    at = {"repo_type": "dataset", "revision": revision_on_hub(repository, "dataset")}
+    repository, kind = ON_HUB[file]
+    at = {"repo_type": kind, "revision": revision_on_hub(repository, kind)}
     try:
         return Path(hf_hub_download(repository, file, **at))
     except Exception as cause:  # whatever the hub's client meets on its way

@@ -26,10 +26,10 @@ from transformers import (
     get_linear_schedule_with_warmup,
 )
 
-from mocose_lib.files import load_state, save_state
 from mocose_study.config import InputError
 from mocose_study.config.profiles import PretrainConfig
 from mocose_study.data.atomic import write_atomically
+from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.data.corpora import load_corpus, tokenized
 from mocose_study.data.files import encoders_folder
 from mocose_study.fast.memory import keep_freed_memory
@@ -39,7 +39,6 @@ from .masking import MASK, PAD, Batches, train_tokenizer
 
 log = logging.getLogger(__name__)
 PARTS = ("model", "optimizer", "schedule")
-SAVE_SECONDS = 30.0  # between two checkpoints, at least
 NOTE_EVERY = 250  # steps between two points of the loss curve
 MILESTONES = (4, 16, 50, 150)  # millions of tokens
 
@@ -95,25 +94,20 @@ class Pretraining:
         self.record = {"step": 0, "tokens": 0, "seconds": 0.0, "curve": []}
         self.window: dict[str, list[float]] = {}  # losses since the last point of the curve
 
-    def save(self, path: Path) -> None:
+    def state(self) -> dict:
         parts = {name: getattr(self, name).state_dict() for name in PARTS}
         rest = {"record": self.record, "window": self.window}
-        save_state(path, {"config": json.dumps(asdict(self.config)), **parts, **rest})
+        return {"config": json.dumps(asdict(self.config)), **parts, **rest}
 
-    def resume(self, path: Path) -> None:
-        """Goes on from `path` if it is there; a damaged one is dropped, and the log says so.
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Goes on from `checkpoint` if it holds a state.
 
-        Raises InputError when the checkpoint is of another PretrainConfig.
+        Raises InputError when that is of another PretrainConfig.
         """
-        if not path.exists():
-            return
-        try:
-            saved = load_state(path, self.device)
-        except Exception as cause:  # reading a damaged file may raise anything
-            log.warning("%s cannot be used, pre-training starts anew: %s", path.name, cause)
-            path.unlink()
+        if (saved := checkpoint.read(self.device)) is None:
             return
         if saved["config"] != json.dumps(asdict(self.config)):
+            path = checkpoint.path
             raise InputError(f"{path} belongs to other settings; delete it or use another folder.")
         for name in PARTS:
             getattr(self, name).load_state_dict(saved[name])
@@ -172,10 +166,10 @@ def pretrain(
     a copy of the encoder goes to `folder`-4M.
     """
     keep_freed_memory()
-    training, checkpoint = Pretraining(config, device), folder / "state.pt"
+    training, checkpoint = Pretraining(config, device), Checkpoint(folder / "state.pt")
     training.resume(checkpoint)
     batches, first, total = Batches(config, documents), training.record["step"], config.steps
-    started, saved = time.monotonic() - training.record["seconds"], time.monotonic()
+    started = time.monotonic() - training.record["seconds"]
     name = f"pretrain {config.name}"
     for i in tqdm(range(first, total), name, total, initial=first, mininterval=10):
         before = training.record["tokens"]
@@ -186,9 +180,8 @@ def pretrain(
         last = training.record["step"] == total
         if training.record["step"] % NOTE_EVERY == 0 or last:
             training.note()
-        if time.monotonic() - saved > SAVE_SECONDS or last:
-            training.save(checkpoint)
-            saved = time.monotonic()
+        if checkpoint.due() or last:
+            checkpoint.write(training.state())
     save_encoder(training.model, tokenizer, folder)
     training.write_record(folder)
 

@@ -4,7 +4,6 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,6 +14,7 @@ from mocose_study.claims import stats
 from mocose_study.claims.record import rules_on_record
 from mocose_study.config import Config, choose
 from mocose_study.data import benchmarks, contents
+from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.data.corpora import load_corpus
 from mocose_study.data.labelled import TRANSFER, transfer_tasks
 from mocose_study.fast import logistic
@@ -33,7 +33,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 def measured(
     config: Config,
-    checkpoint: Path,
+    checkpoint: Checkpoint,
     device: str | None = None,
     bar: bool = False,
     save: Callable[[Fitted], object] | None = None,

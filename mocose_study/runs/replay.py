@@ -8,11 +8,10 @@ import torch
 from mocose_study.config import Config, InputError
 from mocose_study.data import contents
 from mocose_study.data.atomic import sweep
-from mocose_study.data.files import study_folder
 
 from .files import finite, read_run
 from .measure import measured
-from .run import prepare
+from .run import checkpoint_of, prepare
 from .stamp import PACKAGES
 
 DEPENDS = ("method_code", "python", "device", "instructions", *PACKAGES)  # what digits hang on
@@ -76,15 +75,15 @@ def replay(path: Path, device: str | None = None, bar: bool = False) -> Replay:
     """
     before, config = readable(path)
     prepare([config], bar)
-    checkpoint = study_folder() / "data" / "checkpoints" / f"replay-{path.stem}.pt"
+    checkpoint = checkpoint_of(f"replay-{path.stem}")
     usual = torch.get_num_threads()
     torch.set_num_threads(before["stamp"]["threads"])
     try:
         after = finite(measured(config, checkpoint, device, bar))
     finally:
         torch.set_num_threads(usual)
-    checkpoint.unlink(missing_ok=True)
-    sweep(checkpoint)
+    checkpoint.path.unlink(missing_ok=True)
+    sweep(checkpoint.path)
     old, new = before["metrics"], after["metrics"]
     differing = {name: (old[name], new.get(name)) for name in old if old[name] != new.get(name)}
     then, now = ({**r["stamp"], **r["stamp"]["packages"]} for r in (before, after))

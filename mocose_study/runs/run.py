@@ -12,6 +12,7 @@ from tqdm.auto import tqdm
 from mocose_study.config import Config, InputError, choose
 from mocose_study.data import benchmarks
 from mocose_study.data.atomic import sweep, sweep_below
+from mocose_study.data.checkpoint import Checkpoint, seconds_between
 from mocose_study.data.corpora import load_corpus
 from mocose_study.data.files import cache_folder, study_folder
 from mocose_study.data.labelled import transfer_tasks
@@ -48,7 +49,7 @@ def make_run(
     run, it waits, or, without `wait`, returns False at once. `save` gets the trained system, and
     has it trained anew.
     """
-    checkpoint = study_folder() / "data" / "checkpoints" / f"{path.stem}.pt"
+    checkpoint = checkpoint_of(path.stem)
     if ranks().rank:  # the first process measures, and writes
         if save or not is_whole(path):
             METHODS[config.method](config, checkpoint, device or default_device(), False)
@@ -62,15 +63,21 @@ def make_run(
     with lock:
         if save or not is_whole(path):
             write_run(path, measured(config, checkpoint, device, bar, save))
-            checkpoint.unlink(missing_ok=True)
-            sweep(checkpoint)
+            checkpoint.path.unlink(missing_ok=True)
+            sweep(checkpoint.path)
     return True
+
+
+def checkpoint_of(name: str) -> Checkpoint:
+    """Where the training of that name is kept while it lasts."""
+    return Checkpoint(study_folder() / "data" / "checkpoints" / f"{name}.pt")
 
 
 def prepare(configs: Sequence[Config], bar: bool = False) -> None:
     """Checks and caches all that the runs share, before the first starts: bad input ends here."""
     sweep_below(study_folder() / "data")
     device = default_device()
+    seconds_between()
     for config in configs:
         choose(METHODS, config.method, "method")
         check_precision(config, device)

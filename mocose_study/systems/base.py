@@ -18,8 +18,9 @@ from mocose_lib.train import Text
 from mocose_lib.trainer import Measure, Progress, Trainer
 from mocose_study.config import Config
 from mocose_study.data import benchmarks, encoders
+from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.data.corpora import column, corpus_files, hub_name, load_corpus, tokenized
-from mocose_study.data.sources import checked, folder
+from mocose_study.data.sources import ON_HUB, checked, folder, from_hub, local
 from mocose_study.fast import accelerate
 from mocose_study.fast.parts import encode_by_parts
 from mocose_study.rewriting import text_augment
@@ -109,9 +110,11 @@ def check_positions(config: Config, encoder: Encoder) -> None:
 
 
 def data_file(name: str) -> Path:
-    """A path, or a file of the data folder. Raises InputError when neither exists."""
+    """A path, a file of the data folder, or one of the hub. Raises InputError where none exists."""
     if Path(name).is_file():
         return Path(name)
+    if name in ON_HUB:
+        return local(name) or from_hub(name)
     if (data := folder()) is None:
         raise InputError(f"file {name!r} needs a data folder; give --data or MOCOSE_DATA.")
     return checked(data, name)
@@ -179,7 +182,7 @@ def fit(kind: type[System], config: Config, checkpoint=None, device="cpu", bar=T
 
 
 def train_system(
-    config: Config, system: System, checkpoint: Path | None = None, bar: bool = True
+    config: Config, system: System, checkpoint: Checkpoint | None = None, bar: bool = True
 ) -> Progress:
     """Trains `system` in place and leaves the chosen weights in it, as `mocose_lib.train` does."""
     torch.manual_seed(config.seed)

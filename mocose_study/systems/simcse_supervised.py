@@ -20,13 +20,11 @@ from mocose_lib.shapes import Vectors
 from mocose_study.config import Config
 from mocose_study.data.benchmarks import read_table
 from mocose_study.data.corpora import tokenized
-from mocose_study.data.sources import folder, from_hub
 
 from .base import check_positions, data_file
 from .simcse import SimCSE
 
 COLUMNS = ("sent0", "sent1", "hard_neg")
-HUB = "nli_for_simcse.csv"  # the authors' 275,601 triplets; not in the data folder
 
 
 def read_triplets(path: Path) -> pd.DataFrame:
@@ -40,12 +38,6 @@ def read_triplets(path: Path) -> pd.DataFrame:
     if missing := [c for c in COLUMNS if c not in frame or (frame[c].str.strip() == "").any()]:
         raise InputError(f"{path.name} lacks a text in column {missing[0]!r} of {list(COLUMNS)}.")
     return frame[list(COLUMNS)]
-
-
-def triplets_file(name: str) -> Path:
-    if name == HUB and not (folder() and (folder() / name).exists()):
-        return from_hub(HUB)
-    return data_file(name)
 
 
 def triplet_loss(
@@ -81,7 +73,7 @@ class SupervisedSimCSE(SimCSE):
     def inputs(config: Config, encoder: Encoder, bar: bool = False) -> list[datasets.Dataset]:
         """Token ids of the three columns. Raises InputError as `read_triplets`."""
         check_positions(config, encoder)
-        frame = read_triplets(triplets_file(config.triplets))
+        frame = read_triplets(data_file(config.triplets))
         texts = (datasets.Dataset.from_dict({"sentence": frame[c].tolist()}) for c in COLUMNS)
         return [tokenized(t, encoder.tokenizer, config.max_length) for t in texts]
 

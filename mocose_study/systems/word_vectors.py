@@ -7,7 +7,10 @@ has one vector. A sentence without known words gets the mean of all vectors inst
 """
 
 import re
+from io import BufferedIOBase
+from operator import attrgetter
 from pathlib import Path
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 import pandas as pd
@@ -24,16 +27,27 @@ PIECE = re.compile(r"n't|\w+?(?=n't)|'\w+|\w+|[^\w\s]")  # as GloVe's corpus: do
 
 
 def read_vectors(path: Path) -> pd.DataFrame:
-    """A row of numbers for each word. Raises InputError when a line is no word with numbers."""
+    """A row of numbers for each word; of a zip archive, those of its largest file.
+
+    Raises InputError when a line is no word with numbers.
+    """
     try:
         options = dict(sep=" ", quoting=3, header=None, index_col=0, dtype={0: str})
-        frame = pd.read_csv(path, keep_default_na=False, **options)
+        frame = pd.read_csv(opened(path), keep_default_na=False, **options)
         frame = frame[~frame.index.duplicated()].astype(np.float32)
-    except (ValueError, EOFError) as cause:
+    except (ValueError, EOFError, BadZipFile) as cause:
         raise InputError(f"{path.name} has a line without word and numbers: {cause}.") from cause
     if frame.empty:
         raise InputError(f"{path.name} holds no word vectors.")
     return frame
+
+
+def opened(path: Path) -> Path | BufferedIOBase:
+    """What pandas reads: glove.6B.zip has a file for each width of its vectors."""
+    if path.suffix != ".zip":
+        return path
+    archive = ZipFile(path)
+    return archive.open(max(archive.infolist(), key=attrgetter("file_size")))
 
 
 class WordAverage:

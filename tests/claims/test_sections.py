@@ -7,7 +7,7 @@ from mocose_lib import InputError
 from mocose_study.claims.rules import Best, Better, Size
 from mocose_study.config import configure
 from mocose_study.sections import GRIDS, claims, read
-from mocose_study.sections.grid import Point, at
+from mocose_study.sections.grid import Grid, Point, at
 
 SHARED = {"MoCoSE": Point("MoCoSE", {"crop": 0.0}, preset="moco", tier=1, paper="mocose")}
 
@@ -52,6 +52,21 @@ def test_the_committed_sections_are_what_their_papers_describe():
     assert [p.scale["predictor_dim"] * 768 for p in GRIDS["predictor_dim"].points[1:3]] == (
         pytest.approx([256, 512], abs=0.1)
     )
+
+
+def test_a_section_that_trains_longer_does_so_where_the_profile_says_how_long():
+    half = Point("half", {}, scale={"steps": 0.5})
+    for profile, steps, every in (
+        ("tiny", 1_500, 250),
+        ("mini", 1_500, 250),
+        ("base", 15_625, 100),
+    ):
+        grid = Grid("?", points=(Point("as it is", {}), half), longer=True)
+        plain, halved = (grid.config(point, profile, 0) for point in grid.points)
+        assert (plain.steps, plain.eval_every, halved.steps) == (steps, every, round(steps / 2))
+    usual = configure("quick")
+    assert Grid("?", (half,), longer=True).config(Point("a", {}), "quick", 0) == usual
+    assert {c.steps for c in GRIDS["ema"].configs("tiny")} == {1_500}
 
 
 def test_which_rule_judges_a_claim_stands_in_one_row():

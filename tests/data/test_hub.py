@@ -5,7 +5,9 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 
+import numpy as np
 import pandas as pd
 import pytest
 from loopback_hub import Hub
@@ -28,15 +30,26 @@ def repositories(tiny, tmp_path):
     """What `base` asks for, under the names and revisions under which it asks."""
     encoder, corpus = tmp_path / "hub" / "encoder", tmp_path / "hub" / "corpus"
     shutil.copytree(tiny, encoder)
+    glove = tmp_path / "hub" / "glove"
     corpus.mkdir()
+    glove.mkdir()
     sentences = open_sentences(80)
     (corpus / TEXT).write_text("\n".join(sentences))
     triplets = {"sent0": sentences[:60], "sent1": sentences[:60], "hard_neg": sentences[20:]}
     pd.DataFrame(triplets).to_csv(corpus / "nli_for_simcse.csv", index=False)
     write_archive(corpus / "senteval.tar", sentences[:40])
+    words = {word for sentence in sentences for word in sentence.lower().split()}
+    with zipfile.ZipFile(glove / "glove.6B.zip", "w") as archive:
+        for width in (2, 5):
+            vectors = np.random.default_rng(0).normal(size=(len(words), width)).round(3)
+            lines = (
+                " ".join(map(str, [w, *v])) for w, v in zip(sorted(words), vectors, strict=True)
+            )
+            archive.writestr(f"glove.6B.{width}d.txt", "\n".join(lines))
     found = {
         "bert-base-uncased": (encoder, PINNED["bert-base-uncased"]),
         "datasets/princeton-nlp/datasets-for-simcse": (corpus, "f" * 40),
+        "stanfordnlp/glove": (glove, "a" * 40),
     }
     for task, source in benchmarks.STS.items():
         folder = tmp_path / "hub" / task
@@ -75,9 +88,12 @@ def mocose(tmp_path):
 
 def test_a_run_of_base_gets_all_it_needs_from_the_hub(repositories, mocose, tmp_path):
     with Hub(repositories) as hub:
-        done = mocose(hub.url, "run", "--transfer", *RUN.split())
-        assert done.returncode == 0, done.stderr
-        (file,) = (tmp_path / "made").glob("*.json")
+        for options in (["--transfer"], ["--method", "word_vectors"]):
+            done = mocose(hub.url, "run", *options, *RUN.split())
+            assert done.returncode == 0, done.stderr
+        (averages,) = (tmp_path / "made").glob("word_vectors-*.json")
+        assert "STS12 test all" in json.loads(averages.read_text())["metrics"]
+        (file,) = (tmp_path / "made").glob("mocose-*.json")
         metrics = json.loads(file.read_text())["metrics"]
         assert {f"{task} test all" for task in benchmarks.STS} <= set(metrics)
         assert {f"{task} test" for task in TRANSFER} <= set(metrics)

@@ -9,12 +9,12 @@ import torch
 from conftest import SMALL, assert_same, made, of_the_method, same
 from texts import open_sentences
 
-from mocose_lib import Encoder, InputError, Settings, evaluate, files, train, trainer
-from mocose_lib.files import load_state, save_state
+from mocose_lib import Encoder, InputError, Settings, evaluate, train
 from mocose_lib.queue import NegativeQueue
 from mocose_lib.trainer import Trainer, learning_rate
 from mocose_study.config.profiles import PRESETS
-from mocose_study.data import benchmarks
+from mocose_study.data import atomic, benchmarks
+from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.systems import mocose
 
 loop = sys.modules["mocose_lib.train"]
@@ -160,7 +160,7 @@ def kill_at(monkeypatch, where, call):
     places = {
         "step": (Trainer, "optimise"),
         "enqueue": (NegativeQueue, "enqueue"),
-        "save": (files.os, "replace"),
+        "save": (atomic.os, "replace"),
     }
     place, name = places[where]
     real, count = getattr(place, name), iter(range(1, 1_000))
@@ -184,13 +184,13 @@ def test_a_training_killed_at_every_step_ends_like_the_unbroken_one(
     """It is killed once in each of its steps and goes on from the checkpoint of the step before."""
     unbroken = go(**VARIANTS[variant])
     assert all(abs(row["loss"]) < 100 for row in unbroken.progress.history)
-    checkpoint = tmp_path / "run.pt"
+    checkpoint = Checkpoint(tmp_path / "run.pt")
     for _ in range(SMALL["steps"] - 1):  # a step is done and saved, in the next one it is killed
         with monkeypatch.context() as once:
             kill_at(once, where, call=2)
             with pytest.raises(Killed):
                 go(**VARIANTS[variant], checkpoint=checkpoint)
-    assert load_state(checkpoint)["progress"]["step"] == SMALL["steps"] - 1
+    assert checkpoint.read()["progress"]["step"] == SMALL["steps"] - 1
     assert_same(go(**VARIANTS[variant], checkpoint=checkpoint), unbroken)
 
 
@@ -200,15 +200,15 @@ def test_steps_after_the_last_checkpoint_are_done_again(go, eager, monkeypatch, 
     variant = VARIANTS["as_published"]
     unbroken = go(**variant)
     with monkeypatch.context() as once:
-        saves = iter(range(1, 1_000))
-        once.setattr(trainer, "save_state", lambda *a: save_state(*a) if next(saves) == 3 else None)
+        due = iter(step == 3 for step in range(1, 1_000))
+        once.setattr(Checkpoint, "due", lambda _: next(due))
         kill_at(once, "step", step)
         with pytest.raises(Killed):
-            go(**variant, checkpoint=tmp_path / "run.pt")
-    assert_same(go(**variant, checkpoint=tmp_path / "run.pt"), unbroken)
+            go(**variant, checkpoint=Checkpoint(tmp_path / "run.pt"))
+    assert_same(go(**variant, checkpoint=Checkpoint(tmp_path / "run.pt")), unbroken)
 
 
 def test_a_checkpoint_of_other_settings_is_refused(go, eager, tmp_path):
-    go(checkpoint=tmp_path / "run.pt")
+    go(checkpoint=Checkpoint(tmp_path / "run.pt"))
     with pytest.raises(InputError, match="belongs to other settings"):
-        go(seed=1, checkpoint=tmp_path / "run.pt")
+        go(seed=1, checkpoint=Checkpoint(tmp_path / "run.pt"))

@@ -14,8 +14,8 @@ from torch.nn import functional as F
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
 from mocose_lib import Encoder, InputError
-from mocose_lib.files import load_state, save_state
 from mocose_study.config.profiles import PretrainConfig
+from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.data.corpora import load_corpus, tokenized
 from mocose_study.pretraining import pretrain as p
 from mocose_study.pretraining.masking import CLS, MASK, PAD, SEP, Batches, train_tokenizer
@@ -149,10 +149,9 @@ def test_the_learning_rate_by_hand():
 
 @pytest.mark.parametrize("step", [1, 5])
 def test_an_interrupted_training_goes_on_at_its_step_to_the_same_weights(
-    pretrained, study, monkeypatch, step
+    pretrained, study, eager, monkeypatch, step
 ):
     monkeypatch.setattr(p, "NOTE_EVERY", 2)
-    monkeypatch.setattr(p, "SAVE_SECONDS", -1.0)
     whole, weights = made(pretrained("whole"))
     real = p.Pretraining.step
 
@@ -165,7 +164,7 @@ def test_an_interrupted_training_goes_on_at_its_step_to_the_same_weights(
         once.setattr(p.Pretraining, "step", stopping)
         with pytest.raises(KeyboardInterrupt):
             pretrained("broken")
-    assert load_state(study / "broken" / "state.pt")["record"]["step"] == step
+    assert Checkpoint(study / "broken" / "state.pt").read()["record"]["step"] == step
     broken, found = made(pretrained("broken"))
     assert whole["curve"] == broken["curve"] and len(whole["curve"]) == 3
     assert found == weights and whole["tokens_per_second"] > 0
@@ -188,12 +187,12 @@ def test_a_checkpoint_of_other_settings_is_refused(pretrained):
 
 def test_a_damaged_checkpoint_is_dropped_and_pretraining_starts_anew(pretrained, study, caplog):
     path = study / "one" / "state.pt"
-    save_state(path, {"config": "{}"})
+    Checkpoint(path).write({"config": "{}"})
     content = bytearray(path.read_bytes())
     content[-20] ^= 1
     path.write_bytes(content)
     assert made(pretrained("one"))[0]["step"] == SMALL.steps
-    assert "state.pt cannot be used, pre-training starts anew" in caplog.text
+    assert "state.pt cannot be used, training starts anew" in caplog.text
 
 
 def test_make_encoder_leaves_what_plain_transformers_loads(text, study):
@@ -210,9 +209,8 @@ def test_make_encoder_leaves_what_plain_transformers_loads(text, study):
         p.make_encoder(config, folder)
 
 
-def test_ten_kills_change_no_weight(pretrained, study, monkeypatch):
+def test_ten_kills_change_no_weight(pretrained, study, eager):
     """SIGKILL at random moments, between two of them at least one more start."""
-    monkeypatch.setattr(p, "SAVE_SECONDS", -1.0)
     config, begun = replace(SMALL, steps=60), time.monotonic()
     _, weights = made(pretrained("whole", config))
     span, rng = time.monotonic() - begun, random.Random(0)
@@ -223,7 +221,7 @@ def test_ten_kills_change_no_weight(pretrained, study, monkeypatch):
         job.join(rng.random() * span / 3 if attempt < 10 else None)
         job.kill()
         job.join()
-        if (study / "killed" / "state.pt").exists():
-            steps.append(load_state(study / "killed" / "state.pt")["record"]["step"])
+        if state := Checkpoint(study / "killed" / "state.pt").read():
+            steps.append(state["record"]["step"])
     assert job.exitcode == 0 and steps == sorted(steps) and len(set(steps)) > 3
     assert made(study / "killed")[1] == weights

@@ -1,5 +1,7 @@
 """Answers and conclusions: sentences with the numbers of made-up runs."""
 
+from dataclasses import replace
+
 from made_up import GRID, write_all
 
 from mocose_study.config import configure
@@ -26,6 +28,8 @@ def test_a_conclusion_says_what_the_paper_says_what_we_see_how_sure_and_why(stud
     assert "With 6 seeds the mean of a point is known to ± 0.94 (95 %); 0 of the other 2" in text
     steps = configure("tiny").steps
     assert f"(there bert-base-uncased), trained for {steps:,} steps of 64 sentences" in text
+    both = conclude.conclusion([GRID, replace(GRID, longer=True)], "tiny", range(6)).data
+    assert f"trained for {steps:,} or 1,500 steps of 64 sentences" in both
 
 
 def test_without_runs_the_sentence_says_so(study):

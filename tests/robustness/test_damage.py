@@ -12,7 +12,8 @@ import pytest
 import torch
 from conftest import made
 
-from mocose_lib import InputError, trainer
+from mocose_lib import InputError
+from mocose_study.data import checkpoint as checkpoints
 from mocose_study.runs import run as runs
 from mocose_study.runs.files import is_done, read_run, run_id
 from mocose_study.runs.replay import replay
@@ -91,11 +92,10 @@ def full(*_, **__):
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_full_disk_for_checkpoints_costs_no_training(small, monkeypatch, caplog):
+def test_a_full_disk_for_checkpoints_costs_no_training(small, eager, monkeypatch, caplog):
     config = small()
     expected = read_run(made(config, "whole"))["metrics"]
-    monkeypatch.setattr(trainer, "SAVE_SECONDS", -1.0)
-    monkeypatch.setattr(trainer, "save_state", full)
+    monkeypatch.setattr(checkpoints, "write_atomically", full)
     assert read_run(made(config, "full"))["metrics"] == expected
     assert "no checkpoint could be written, training goes on" in caplog.text
 

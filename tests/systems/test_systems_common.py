@@ -10,6 +10,7 @@ from texts import articles, open_sentences
 from mocose_lib import Encoder, trainer
 from mocose_study.config import configure, vary
 from mocose_study.config.checks import SHORTENED
+from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.fast import states as fast_states
 from mocose_study.systems import METHODS, TRAINED, probe
 
@@ -40,7 +41,7 @@ def test_an_interrupted_run_ends_as_an_unbroken_one(make, eager, method, tmp_pat
     """With options that other tests leave alone; a NaN would differ from itself."""
     config = make(method, precision="bf16", optimizer="adam", warmup_steps=2)
     whole = METHODS[method](config, bar=False)
-    checkpoint = tmp_path / "c.pt"
+    checkpoint = Checkpoint(tmp_path / "c.pt")
 
     def stop(trainer, *_):
         if trainer.progress.step == 5:  # the first one that is evaluated

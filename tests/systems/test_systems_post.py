@@ -3,6 +3,7 @@
 import lzma
 import math
 import re
+import zipfile
 
 import numpy as np
 import pytest
@@ -97,6 +98,22 @@ def test_a_token_unknown_as_a_whole_is_cut_and_unknown_words_are_left_out(tmp_pa
     average = WordAverage(read_vectors(path))
     found = average.encode(["Don't xyzzy", "it's", "U.S.", "xyzzy"])
     np.testing.assert_allclose(found, [[0.5, 0.5], [2.5, 2.5], [3, 3], [1.8, 1.8]], atol=1e-6)
+
+
+def test_of_an_archive_the_widest_vectors_are_read(tmp_path):
+    """As glove.6B.zip, which has four files."""
+    path = tmp_path / "glove.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in (
+            ("a.txt", "a 1\nb 2\n"),
+            ("b.txt", "a 1 2\nb 3 4\n"),
+            ("c.txt", "a 9\n"),
+        ):
+            archive.writestr(name, text)
+    assert read_vectors(path).to_numpy().tolist() == [[1, 2], [3, 4]]
+    path.write_bytes(path.read_bytes()[:40])
+    with pytest.raises(InputError, match=r"^glove\.zip "):
+        read_vectors(path)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,42 @@
+"""When a checkpoint is written; tests/robustness damages it, and tests/lib resumes from it."""
+
+import pytest
+
+from mocose_lib import InputError
+from mocose_study.data import checkpoint as checkpoints
+from mocose_study.data.checkpoint import Checkpoint
+
+
+def test_a_checkpoint_waits_for_its_seconds_and_for_fifty_times_what_the_last_one_took(
+    tmp_path, monkeypatch
+):
+    clock = [100.0]
+    monkeypatch.setattr(checkpoints.time, "monotonic", lambda: clock[0])
+    monkeypatch.setenv("MOCOSE_CHECKPOINT_SECONDS", "10")
+    checkpoint = Checkpoint(tmp_path / "run.pt")
+    assert checkpoint.read() is None
+
+    def due_at(second):
+        clock[0] = second
+        return checkpoint.due()
+
+    def slow(path, part):  # a write of two seconds: the next one may come after a hundred
+        clock[0] += 2.0
+        return written(path, part)
+
+    written = checkpoints.write_atomically
+    assert not due_at(109.9) and due_at(110.0)
+    checkpoint.write({"step": 1})
+    assert not due_at(119.9) and due_at(120.0)
+    monkeypatch.setattr(checkpoints, "write_atomically", slow)
+    checkpoint.write({"step": 2})
+    assert not due_at(221.9) and due_at(222.0)
+    assert checkpoint.read() == {"step": 2}
+    assert [path.name for path in tmp_path.iterdir()] == ["run.pt"]
+
+
+@pytest.mark.parametrize("text", ["often", "-1", "1.5", ""])
+def test_seconds_that_are_none_are_refused(tmp_path, monkeypatch, text):
+    monkeypatch.setenv("MOCOSE_CHECKPOINT_SECONDS", text)
+    with pytest.raises(InputError, match=f"MOCOSE_CHECKPOINT_SECONDS = {text!r} is not possible"):
+        Checkpoint(tmp_path / "run.pt")
