@@ -3,8 +3,10 @@
 What a command needs is imported when it runs, so that help and errors come at once.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import mean
 
 from tyro.conf import Positional
 
@@ -21,7 +23,7 @@ def _text(table) -> str:
 
 @dataclass(frozen=True)
 class Grid(Sized):
-    """All missing runs of sections. Without a section, lists them and what is missing."""
+    """All missing runs of sections. Without a section, lists what is missing, and its cost."""
 
     sections: Positional[tuple[str, ...]] = ()  # Names that `mocose sections` lists, or all.
     seeds: tuple[int, ...] | None = None  # Seeds of every point; default: the profile's.
@@ -29,7 +31,7 @@ class Grid(Sized):
     workers: int | None = None
 
     def main(self) -> None:
-        from mocose_study.runs.files import is_done
+        from mocose_study.runs.files import read_run, run_file
         from mocose_study.runs.run import run_grid
         from mocose_study.sections import GRIDS
 
@@ -42,9 +44,16 @@ class Grid(Sized):
             run_grid([config for _, config in chosen], self.profile, self.workers)
             return
         for name, found in runs.items():
+            seconds = []
+            for _, config in found:
+                with suppress(InputError):  # not done, or damaged
+                    seconds.append(read_run(run_file(config, self.profile))["seconds"])
             if found:  # else it is not at this profile
-                missing = sum(not is_done(config, self.profile) for _, config in found)
-                print(f"{name:22} {missing:5} of {len(found):5} runs missing")
+                missing = len(found) - len(seconds)
+                hours = missing * mean(seconds) / 3600 if seconds else 0
+                cost = f", {hours:.1f} hours" if hours else ""
+                print(f"{name:22} {missing:5} of {len(found):5} runs missing{cost}")
+        print("Hours are those of one process, by the section's finished runs.")
         print("`mocose grid SECTION` makes those of a section, `mocose grid all` every one.")
 
 

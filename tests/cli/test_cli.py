@@ -3,11 +3,13 @@
 import errno
 import json
 import sys
+from dataclasses import asdict
 
 import pytest
 
 from mocose_study import cli
 from mocose_study.runs import run
+from mocose_study.runs.files import run_file, write_run
 from mocose_study.sections import GRIDS
 
 
@@ -83,10 +85,17 @@ def test_profile_preset_and_method_give_the_defaults_that_fields_change():
     assert config("--no-fast").fast is False
 
 
-def test_a_grid_without_a_section_lists_what_is_missing(mocose):
+def test_a_grid_without_a_section_lists_what_is_missing_and_its_cost(mocose):
     code, out, _ = mocose("grid", "--profile", "smoke")
-    total = len(GRIDS["ema"].runs("smoke"))
+    first, *others = GRIDS["ema"].configs("smoke")
+    total = 1 + len(others)
     assert code == 0 and f"ema {total} of {total} runs missing" in " ".join(out.split())
+    parts = {"config": asdict(first), "inputs": {}, "metrics": {}, "progress": {}, "stamp": {}}
+    path = run_file(first, "smoke")
+    path.parent.mkdir(parents=True)
+    write_run(path, {**parts, "seconds": 5400.0})
+    hours = f"ema {total - 1} of {total} runs missing, {1.5 * (total - 1):.1f} hours"
+    assert hours in " ".join(mocose("grid", "--profile", "smoke")[1].split())
 
 
 def test_help_and_lists_name_all_that_there_is(mocose):
