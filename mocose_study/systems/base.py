@@ -12,10 +12,10 @@ from transformers import AutoModel
 from mocose_lib import Encoder, InputError, evaluate
 from mocose_lib.batches import batches
 from mocose_lib.encoder import make_identity
-from mocose_lib.evaluation.sts import Encode
+from mocose_lib.evaluation.sts import Encode, cached
 from mocose_lib.shapes import Vectors
 from mocose_lib.train import Text
-from mocose_lib.trainer import Measure, Progress, Trainer
+from mocose_lib.trainer import Progress, Trainer
 from mocose_study.config import Config
 from mocose_study.data import benchmarks, encoders
 from mocose_study.data.checkpoint import Checkpoint
@@ -70,23 +70,32 @@ class TrainingText(Text):
         return shortened(*text_augment.views(self.ids[rows]), self.config, generator)
 
 
-def evaluation(config: Config, encode: Encode, probe: Probe) -> Measure:
+class Evaluation:
     """What is measured while training: the score that chooses the weights, and the geometry.
 
     The last step also gets "test", the mean over the test tasks: it shows damage that the choice
     of earlier weights hides.
     """
-    test = benchmarks.test_tables(config.benchmark)
-    dev = benchmarks.blind_tables if config.selection == "blind" else benchmarks.dev_tables
-    choosing = test if config.selection == "test" else dev(config.benchmark, config.dev)
 
-    def measure(step: int) -> dict[str, float]:
-        found = {"score": evaluate(encode, choosing)["average"], **probe()}
-        if step == config.steps:
-            found["test"] = evaluate(encode, test)["average"]
+    def __init__(self, config: Config, encode: Encode, probe: Probe):
+        self.config, self.encode, self.probe = config, encode, probe
+        self.test = benchmarks.test_tables(config.benchmark)
+        dev = benchmarks.blind_tables if config.selection == "blind" else benchmarks.dev_tables
+        own = config.selection == "test"
+        self.choosing = self.test if own else dev(config.benchmark, config.dev)
+        self.last: Encode | None = None  # remembers the vectors of the last step
+
+    def __call__(self, step: int) -> dict[str, float]:
+        found = {"score": evaluate(self.encode, self.choosing)["average"], **self.probe()}
+        if step == self.config.steps:
+            self.last = cached(self.encode)
+            found["test"] = evaluate(self.last, self.test)["average"]
         return found
 
-    return measure
+    def encode_chosen(self, progress: Progress) -> Encode:
+        """What encodes with the chosen weights. The vectors of the last step are not made anew."""
+        chose_last = self.config.selection == "last" or progress.best_step == self.config.steps
+        return self.last if self.last and chose_last else self.encode
 
 
 def training_ids(config: Config, encoder: Encoder, bar: bool = False):
@@ -177,22 +186,22 @@ def fit(kind: type[System], config: Config, checkpoint=None, device="cpu", bar=T
     torch.manual_seed(config.seed)  # a checkpoint without pooler gets a fresh one here
     encoder = load_encoder(config, device, kind.encoder_kind)
     system = kind(config, encoder, kind.inputs(config, encoder, bar)).to(device)
-    progress = train_system(config, system, checkpoint, bar)
-    return Fitted(system.encode, progress, system.encoder if system.plain else None)
+    return train_system(config, system, checkpoint, bar)
 
 
 def train_system(
     config: Config, system: System, checkpoint: Checkpoint | None = None, bar: bool = True
-) -> Progress:
+) -> Fitted:
     """Trains `system` in place and leaves the chosen weights in it, as `mocose_lib.train` does."""
     torch.manual_seed(config.seed)
     parts = [part for part in system.modules() if isinstance(part, Encoder)]
     pretrained = [parameter for part in parts for parameter in part.model.parameters()]
     trainer = Trainer(config, system.train(), system, pretrained)
-    probe = Probe(system.encoder, config.benchmark, system.head)
-    measure = evaluation(config, system.encode, probe)
+    evaluation = Evaluation(
+        config, system.encode, Probe(system.encoder, config.benchmark, system.head)
+    )
     trainer.resume(checkpoint)
-    trainer.probe_if_due(probe if trainer.progress.step == 0 else None)
+    trainer.probe_if_due(evaluation.probe if trainer.progress.step == 0 else None)
     half = config.precision == "bf16"
     autocast = torch.autocast(system.encoder.device.type, torch.bfloat16, enabled=half)
     rows = batches(system.lengths, config, start=trainer.progress.step)
@@ -200,8 +209,9 @@ def train_system(
         with autocast:
             loss = system.batch_loss(next(rows), trainer.generator)
         trainer.optimise(loss, step)
-        trainer.probe_if_due(probe)
-        trainer.evaluate_if_due(measure, config.selection != "last")
+        trainer.probe_if_due(evaluation.probe)
+        trainer.evaluate_if_due(evaluation, config.selection != "last")
         trainer.save_if_due(checkpoint)
     trainer.restore_best()
-    return trainer.progress
+    encode = evaluation.encode_chosen(trainer.progress)
+    return Fitted(encode, trainer.progress, system.encoder if system.plain else None)

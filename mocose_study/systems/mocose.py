@@ -8,7 +8,7 @@ from mocose_lib.evaluation.sts import Encode
 from mocose_study.config import Config
 from mocose_study.fast.ranks import ranks
 
-from .base import Fitted, TrainingText, evaluation, load_encoder, training_ids
+from .base import Evaluation, Fitted, TrainingText, load_encoder, training_ids
 from .probe import Probe
 
 inputs = training_ids
@@ -17,19 +17,20 @@ inputs = training_ids
 def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
     torch.manual_seed(config.seed)  # a checkpoint without pooler gets a fresh one here
     encoder = load_encoder(config, device)
-    encode, probe = encode_as(config, encoder), Probe(encoder, config.benchmark)
+    probe = Probe(encoder, config.benchmark)
+    evaluation = Evaluation(config, encode_as(config, encoder), probe)
     progress = train(
         encoder,
         TrainingText(config, training_ids(config, encoder, bar)),
         config,
-        evaluate=evaluation(config, encode, probe),
+        evaluate=evaluation,
         choose=config.selection != "last",
         probe=probe,
         checkpoint=checkpoint,
         bar=bar,
         ranks=ranks(),
     )
-    return Fitted(encode, progress, encoder)
+    return Fitted(evaluation.encode_chosen(progress), progress, encoder)
 
 
 def encode_as(config: Config, encoder: Encoder) -> Encode:

@@ -5,14 +5,17 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 import torch
+from making import built
 from texts import articles, open_sentences
 
 from mocose_lib import Encoder, trainer
 from mocose_study.config import configure, vary
 from mocose_study.config.checks import SHORTENED
+from mocose_study.data import benchmarks
 from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.fast import states as fast_states
-from mocose_study.systems import METHODS, TRAINED, probe
+from mocose_study.systems import METHODS, TRAINED, base, probe
+from mocose_study.systems.simcse import SimCSE
 
 SENTENCES = open_sentences(12, start=50)
 OF_TRAINER = sorted({*TRAINED, "mocose"})
@@ -105,13 +108,13 @@ def test_an_encoder_that_starts_at_random_does_so_in_every_system(make):
 def test_the_probe_looks_at_what_is_measured(small, monkeypatch):
     """With its MLP at evaluation, SimCSE's geometry is that of the vectors behind it."""
     config = small(method="simcse", mlp="always", selection="last", steps=2)
-    fitted = METHODS["simcse"](config, bar=False)
+    system = built(SimCSE, config)
+    fitted = base.train_system(config, system, bar=False)
     assert fitted.encoder is None  # the encoder alone is not the system
     shown = {k: fitted.progress.history[-1][k] for k in ("alignment", "uniformity")}
     first, _, every = probe.sentences(config.benchmark)
     monkeypatch.setattr(probe, "PROBE_PAIRS", len(first))
     monkeypatch.setattr(probe, "PROBE_SENTENCES", len(every))
-    system = fitted.encode.__self__
     exact = probe.Probe(system.encoder, config.benchmark, system.head)()
     measured = probe.measure(fitted.encode, config.benchmark)
     for name, value in shown.items():
@@ -123,3 +126,20 @@ def test_moco_is_mocose_without_predictor_and_fgsm():
     moco = configure("smoke", "moco")
     assert moco.method == "mocose" and moco.predictor_layers == 0 and moco.fgsm_epsilon == 0
     assert vary(moco, predictor_layers=2) == configure("smoke")
+
+
+@pytest.mark.parametrize("method", ["mocose", "simcse"])
+@pytest.mark.parametrize("scores, chosen", [((1.0, 2.0), 6), ((2.0, 1.0), 5)])
+def test_the_vectors_of_the_last_step_serve_where_it_was_chosen(
+    make, method, scores, chosen, monkeypatch
+):
+    """They are those that the chosen weights give, to the last bit; an earlier step's are new."""
+    config, given, real = make(method, selection="dev"), iter(scores), base.evaluate
+    sentences = benchmarks.sentences(benchmarks.test_tables(config.benchmark))
+    monkeypatch.setattr(base, "evaluate", lambda *a: real(*a) | {"average": next(given, 0.0)})
+    fitted = METHODS[method](config, bar=False)
+    expected = fitted.encoder.encode(sentences)
+    calls, forward = [], Encoder.forward
+    monkeypatch.setattr(Encoder, "forward", lambda *a: calls.append(a) or forward(*a))
+    assert np.array_equal(fitted.encode(sentences), expected)
+    assert fitted.progress.best_step == chosen and bool(calls) == (chosen != config.steps)

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from mocose_lib import InputError
 from mocose_study.systems import METHODS
-from mocose_study.systems.base import load_encoder
+from mocose_study.systems.base import load_encoder, train_system
 from mocose_study.systems.declutr import DeCLUTR, nt_xent
 from mocose_study.systems.flow import Flow
 from mocose_study.systems.is_bert import ISBert, disagreement
@@ -69,10 +69,10 @@ def test_a_flow_is_trained_and_its_encoder_is_not(small, statistics, lengths):
     training = dict(steps=30, eval_every=10, batch_size=32, head_lr=3e-3, selection="last")
     texts = dict(pooling="first_last", statistics=statistics, batch_lengths=lengths)
     config = small(method="flow", **training, **texts)
-    fitted = METHODS["flow"](config, bar=False)
-    losses = [row["loss"] for row in fitted.progress.history]
+    system, fresh = built(Flow, config), load_encoder(config, "cpu")
+    progress = train_system(config, system, bar=False).progress
+    losses = [row["loss"] for row in progress.history]
     assert losses[-1] < losses[0]
-    system, fresh = fitted.encode.__self__, load_encoder(config, "cpu")
     assert np.array_equal(system.encoder.encode(SENTENCES), fresh.encode(SENTENCES))
 
 
