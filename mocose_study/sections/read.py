@@ -1,7 +1,8 @@
 """Reads the sections from the TOML files beside this one.
 
-A section is a table [NAME] with its question and notebook. Its points are the table
-[NAME.points]: a label, and the fields of a Config in which the point differs from the profile.
+A section is a table [NAME] with its question and notebook; with `longer = true` it trains as long as
+the profile says there. Its points are the table [NAME.points]: a label, and the fields of a Config
+in which the point differs from the profile.
 Beside fields a point may have `preset`, `paper`, `tier` and `scale`, see `grid.Point`, and `like`:
 the label of a point before it, or of `shared.toml`, whose fields, preset and scale it takes.
 The text "shared" stands for the whole point of that label in `shared.toml`.
