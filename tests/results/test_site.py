@@ -1,6 +1,8 @@
 """The site: every notebook in order, nothing loaded from elsewhere, nothing harmful let through."""
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import nbformat
@@ -102,6 +104,22 @@ def test_equations_are_mathml(start):
     inline, block = start.select("math")
     assert inline.get_text("", strip=True) == "η=0.85"
     assert block["display"] == "block" and "$" not in start.select_one("article").get_text()
+
+
+def test_a_browser_draws_an_equation_in_one_line(site, tmp_path):
+    """A block that is no longer `math` puts every symbol on a line of its own."""
+    if (browser := shutil.which("chromium") or shutil.which("google-chrome")) is None:
+        pytest.skip("there is no Chromium here")
+    measure = """<script>document.title = ['math[display="block"]', "article p"].map(
+      found => document.querySelector(found).getBoundingClientRect().height)</script></body>"""
+    html = (site / "00_start_here.html").read_text("utf-8").replace("</body>", measure)
+    (site / "measured.html").write_text(html, "utf-8")
+    options = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}")
+    command = [browser, *options, "--dump-dom", (site / "measured.html").as_uri()]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
+    (site / "measured.html").unlink()
+    equation, line = map(float, BeautifulSoup(shown, "html.parser").title.text.split(","))
+    assert 0 < equation < 3 * line
 
 
 def test_notebooks_are_linked_in_text_in_tables_and_in_the_navigation(site, start):
