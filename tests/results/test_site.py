@@ -51,7 +51,7 @@ def site(tmp_path_factory) -> Path:
         study / "notebooks",
         "00_start_here",
         new_markdown_cell("# Start\n\nSee `04_ema`, and $\\eta = 0.85$."),
-        new_markdown_cell("## An equation\n\n$$\\mathcal L = \\frac{1}{1-\\eta}$$"),
+        new_markdown_cell("## An equation\n\n$$\\mathcal L = a + b + c + \\frac{1}{1-\\eta}$$"),
         code("wide_table", {"text/html": wide._repr_html_(), "text/plain": "wide"}),
         code("linked", {"text/html": '<a href="04_ema.ipynb">the notebook</a>'}),
         code("to", {"text/html": '<a href="04_ema.ipynb#Verdict:-predictor_dim">its verdict</a>'}),
