@@ -3,10 +3,8 @@
 What a command needs is imported when it runs, so that help and errors come at once.
 """
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import mean
 
 from tyro.conf import Positional
 
@@ -31,7 +29,7 @@ class Grid(Sized):
     workers: int | None = None
 
     def main(self) -> None:
-        from mocose_study.runs.files import read_run, run_file
+        from mocose_study.results.tables import records
         from mocose_study.runs.run import run_grid
         from mocose_study.sections import GRIDS
 
@@ -44,13 +42,11 @@ class Grid(Sized):
             run_grid([config for _, config in chosen], self.profile, self.workers)
             return
         for name, found in runs.items():
-            seconds = []
-            for _, config in found:
-                with suppress(InputError):  # not done, or damaged
-                    seconds.append(read_run(run_file(config, self.profile))["seconds"])
             if found:  # else it is not at this profile
-                missing = len(found) - len(seconds)
-                hours = missing * mean(seconds) / 3600 if seconds else 0
+                done = records(grids[name], self.profile, self.seeds)
+                missing = len(found) - len(done)
+                seconds = sum(record["seconds"] for _, record in done)
+                hours = missing * seconds / len(done) / 3600 if done else 0
                 cost = f", {hours:.1f} hours" if hours else ""
                 print(f"{name:22} {missing:5} of {len(found):5} runs missing{cost}")
         print("Hours are those of one process, by the section's finished runs.")

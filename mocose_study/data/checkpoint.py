@@ -11,7 +11,7 @@ import torch
 
 from mocose_study.config import InputError
 
-from .atomic import write_atomically
+from .atomic import sweep, write_atomically
 
 log = logging.getLogger(__name__)
 DIGEST = 32  # bytes of a sha256
@@ -65,6 +65,11 @@ class Checkpoint:
             why = str(cause).partition("\n")[0]
             log.warning("%s cannot be used, training starts anew: %s", self.path.name, why)
             return self.path.unlink()
+
+    def delete(self) -> None:
+        """Removes the file, and what killed processes left of it, once the training has ended."""
+        self.path.unlink(missing_ok=True)
+        sweep(self.path)
 
 
 def seconds_between() -> float:

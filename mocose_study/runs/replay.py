@@ -7,7 +7,6 @@ import torch
 
 from mocose_study.config import Config, InputError
 from mocose_study.data import contents
-from mocose_study.data.atomic import sweep
 
 from .files import finite, read_run
 from .measure import measured
@@ -82,8 +81,7 @@ def replay(path: Path, device: str | None = None, bar: bool = False) -> Replay:
         after = finite(measured(config, checkpoint, device, bar))
     finally:
         torch.set_num_threads(usual)
-    checkpoint.path.unlink(missing_ok=True)
-    sweep(checkpoint.path)
+    checkpoint.delete()
     old, new = before["metrics"], after["metrics"]
     differing = {name: (old[name], new.get(name)) for name in old if old[name] != new.get(name)}
     then, now = ({**r["stamp"], **r["stamp"]["packages"]} for r in (before, after))

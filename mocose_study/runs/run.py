@@ -11,7 +11,7 @@ from tqdm.auto import tqdm
 
 from mocose_study.config import Config, InputError, choose
 from mocose_study.data import benchmarks
-from mocose_study.data.atomic import sweep, sweep_below
+from mocose_study.data.atomic import sweep_below
 from mocose_study.data.checkpoint import Checkpoint, seconds_between
 from mocose_study.data.corpora import load_corpus
 from mocose_study.data.files import cache_folder, study_folder
@@ -63,8 +63,7 @@ def make_run(
     with lock:
         if save or not is_whole(path):
             write_run(path, measured(config, checkpoint, device, bar, save))
-            checkpoint.path.unlink(missing_ok=True)
-            sweep(checkpoint.path)
+            checkpoint.delete()
     return True
 
 
