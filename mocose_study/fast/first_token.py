@@ -1,13 +1,13 @@
 """A BERT's vector of the first token, without the last layer's work on all the others.
 
-Nobody reads the others where [CLS] is the sentence's vector. Only keys and values of the last
-layer need every token. The result is the whole model's, up to the rounding of sums; with dropout,
-in distribution.
+Nobody reads the others where [CLS] is the sentence's vector. The last layer's query, and all behind
+it, are then those of one token. The result is the whole model's, up to the rounding of sums; with
+dropout, in distribution.
 """
 
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from mocose_lib.shapes import Mask, Positions, Vectors, Words
 
@@ -41,10 +41,22 @@ def first_token(
 def _attention(
     layer: nn.Module, hidden: Words, seen: Bool[Tensor, "batch 1 1 length"] | None
 ) -> Float[Tensor, "batch width"]:
-    """What the first token gathers from all tokens."""
-    query, key, value = (
-        project(x).unflatten(-1, (layer.num_attention_heads, -1)).transpose(1, 2)
-        for project, x in ((layer.query, hidden[:, :1]), (layer.key, hidden), (layer.value, hidden))
-    )  # (batch, heads, tokens, head width)
-    rate = layer.dropout.p if layer.dropout.training else 0.0
-    return F.scaled_dot_product_attention(query, key, value, seen, dropout_p=rate).flatten(1)
+    """What the first token gathers from all tokens.
+
+    Its query's product with a token's key is that of (query times key matrix) with the token, and
+    the weighted sum of values is the value matrix times the weighted sum of tokens. So the matrices
+    meet one vector a head instead of every token.
+    """
+    heads = layer.num_attention_heads
+    (key, key_bias), (value, value_bias) = (
+        (part.weight.unflatten(0, (heads, -1)), part.bias.unflatten(0, (heads, -1)))
+        for part in (layer.key, layer.value)
+    )  # (heads, head width, width), (heads, head width)
+    query = layer.query(hidden[:, 0]).unflatten(-1, (heads, -1)) * key.shape[1] ** -0.5
+    scores = torch.einsum("bhe,hed->bhd", query, key) @ hidden.mT
+    scores = scores + (query * key_bias).sum(-1, keepdim=True)
+    if seen is not None:
+        scores = scores.masked_fill(~seen[:, 0], -torch.inf)
+    weights = layer.dropout(scores.softmax(-1))  # (batch, heads, length)
+    gathered = torch.einsum("bhd,hed->bhe", weights @ hidden, value)
+    return (gathered + weights.sum(-1, keepdim=True) * value_bias).flatten(1)

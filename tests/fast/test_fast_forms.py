@@ -35,8 +35,7 @@ def batch(encoder: Encoder, padded: bool, shuffled: bool):
 
 
 class FixedDropout(nn.Module):
-    """Always the same mask of (batch, `length`, width), or, of attention weights, of (batch, heads,
-    `length`, `length`); the first token's part alone gets its part."""
+    """Always the same mask of (batch, `length`, width); the first token's part alone gets its part."""
 
     def __init__(self, p: float, length: int):
         super().__init__()
@@ -47,6 +46,13 @@ class FixedDropout(nn.Module):
             return x
         kept = drawn(*x.shape[: max(1, x.ndim - 2)], self.length, x.shape[-1]) > self.p
         return x * (kept[:, 0] if x.ndim == 2 else kept[..., : x.shape[-2], :])
+
+
+class FixedAttentionDropout(FixedDropout):
+    """The same of attention weights, (batch, heads, `length`, `length`) or the first token's alone."""
+
+    def forward(self, x):
+        return super().forward(x) if x.ndim == 4 else super().forward(x[:, :, None])[:, :, 0]
 
 
 def drawn(*shape):
@@ -67,6 +73,8 @@ def fast_with_fixed_masks(folder, length, monkeypatch, training, pooling="cls") 
     encoder = Encoder.load(folder, pooling, dropout=0.3).train(training)
     accelerate(encoder)
     replace_dropout(encoder, partial(FixedDropout, length=length))
+    for layer in encoder.model.encoder.layer:
+        layer.attention.self.dropout = FixedAttentionDropout(0.3, length).train(training)
     monkeypatch.setattr(nn.functional, "scaled_dot_product_attention", attention)
     return encoder
 
