@@ -26,8 +26,6 @@ from .tokens import settings_of, token_ids
 OPENERS = {".xz": lzma.open, ".gz": gzip.open}
 UNREADABLE = (lzma.LZMAError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError, EOFError)
 BATCH = 20_000  # sentences that are read, or tokenised, at once
-
-
 CORPORA = {  # files of the data folder, or of ON_HUB; one sentence a line
     "open": ["open/wikipedia.txt.xz"],
     "wiki900k": [f"corpus/wiki_sentences_{i:02}.txt.xz" for i in range(9)],

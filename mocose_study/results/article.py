@@ -1,6 +1,5 @@
 """The front page of the site: what was asked, how, and what came out, from run files alone."""
 
-from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -18,7 +17,10 @@ from .tables import METRIC, filled, markdown, table_of
 
 def article(profile: str, pages: list[str], figure: Path) -> str:
     """The page as MyST Markdown; `pages` are the notebooks it links, in their order."""
-    linked = partial(link, pages)
+
+    def linked(page: str, text: str) -> str:
+        return f"[{text}]({page}.ipynb)" if page in pages else text
+
     runs = {name: table_of(grid, profile) for name, grid in GRIDS.items()}
     found = {name: verdicts_on(grid, runs[name]) for name, grid in GRIDS.items()}
     there = [name for name in GRIDS if len(runs[name])]
@@ -41,10 +43,6 @@ def article(profile: str, pages: list[str], figure: Path) -> str:
         ledger=ledger([table for table in found.values() if not isinstance(table, str)]),
         pages="\n".join(pages),
     )
-
-
-def link(pages: list[str], page: str, text: str) -> str:
-    return f"[{text}]({page}.ipynb)" if page in pages else text
 
 
 def made(runs: pd.DataFrame) -> str:

@@ -116,26 +116,20 @@ def listed(table: pd.DataFrame) -> HTML:
 
 def _line(row: dict) -> str:
     texts = {name: escape(value) for name, value in row.items() if isinstance(value, str)}
-    numbers = {name: _number(row[name]) for name in ("effect", "reported")}
+    finite = {name: row[name] for name in ("effect", "reported") if np.isfinite(row[name])}
+    numbers = {"effect": "", "reported": ""} | {k: f"{x:.2f}" for k, x in finite.items()}
     interval = f"{row['low']:.2f} to {row['high']:.2f}" if row["low"] == row["low"] else ""
     color = (VERDICTS | {"no runs": "#555555"})[row["verdict"]]
     about = {"color": color, "interval": interval, "n": row["n"] or ""}
     return "".join(filled("claim.html", **texts, **numbers, **about).splitlines())
 
 
-def _number(value: float) -> str:
-    return f"{value:.2f}" if np.isfinite(value) else ""
-
-
 def unjudged() -> pd.DataFrame:
     """The statements of the papers without a rule, each with the reason."""
     table = statements().drop(list(digests()), errors="ignore")
-    table["why"] = table["points"].map(_why)
+    named = [[why for pattern, why in REASONS if re.search(pattern, p)] for p in table["points"]]
+    table["why"] = [fitting[0] for fitting in named]
     return table[["where", "statement", "why"]].reset_index()
-
-
-def _why(points: str) -> str:
-    return next(why for pattern, why in REASONS if re.search(pattern, points))
 
 
 def by_profile() -> pd.DataFrame:

@@ -105,10 +105,8 @@ def stored(config: Config, profile: str) -> str:
     """The mean score of the runs that differ from `config` in nothing but the seed, in words."""
     files = [run_file(vary(config, seed=seed), profile) for seed in range(10)]
     found = [read_run(file)["metrics"][METRIC] for file in files if file.exists()]
-    if not found:
-        return f"no runs at profile {profile}"
-    mean = f"Spearman × 100: {np.mean(found):.2f} on average"
-    return f"{len(found)} runs at profile {profile}, {mean}"
+    mean = f", Spearman × 100: {np.mean(found):.2f} on average" if found else ""
+    return f"{len(found) or 'no'} runs at profile {profile}{mean}"
 
 
 def two_way(grid: Grid, values: dict[str, float]) -> pd.DataFrame:

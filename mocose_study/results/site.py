@@ -50,8 +50,8 @@ def make_report(profile: str) -> Path:
 def settings() -> dict:
     """What Sphinx is told: `site.toml` and what that cannot say."""
     told = tomllib.loads((HERE / "site.toml").read_text(encoding="utf-8"))
-    folder = {"html_static_path": [str(HERE / "static")]}
-    return told | folder | {"nb_mime_priority_overrides": [WIDGETS]}
+    paths = [str(HERE / "static")]
+    return told | {"html_static_path": paths, "nb_mime_priority_overrides": [WIDGETS]}
 
 
 def notebooks(profile: str) -> dict[str, Path]:
