@@ -6,8 +6,8 @@ import ipywidgets
 import matplotlib.pyplot as plt
 from IPython.display import display
 
-from mocose_study.config import vary
-from mocose_study.config.profiles import configure
+from mocose_study.config import configure
+from mocose_study.sections import GRIDS
 
 from . import plots, show
 from .explain import ages_over_time
@@ -25,7 +25,7 @@ def queue_point(profile: str, decay: float, queue: int, batch: int) -> None:
     too late for the output of a control, which then stays blank.
     """
     sizes = {"queue_size": queue, "queue_init": queue // 4, "batch_size": batch}
-    config = vary(configure(profile), ema_decay=decay, **sizes)
+    config = configure(profile, ema_decay=decay, **sizes, **GRIDS["queue"].fields_at(profile))
     distance = f"maximum traceable distance {config.traceable_distance:.2f} steps"
     print(f"{distance}; {show.stored(config, profile)}")
     with plt.ioff():
