@@ -28,6 +28,8 @@ from mocose_study.rewriting.tokens import shortened
 
 from .probe import Probe
 
+TOKENIZERS: dict[str, object] = {}  # by content: one for all runs tokenises the test sets once
+
 
 @dataclass
 class Fitted:
@@ -42,6 +44,8 @@ def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> 
     """The encoder with which a run starts, on its device."""
     options = (config.pooling, config.encoder_layers, config.dropout, config.eval_max_length)
     encoder = kind.load(encoders.source(config.encoder), *options).to(device)
+    content = repr(encoder.tokenizer) + encoder.tokenizer.backend_tokenizer.to_str()
+    encoder.tokenizer = TOKENIZERS.setdefault(content, encoder.tokenizer)
     if config.encoder_init == "random":
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)

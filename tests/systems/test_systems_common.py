@@ -1,5 +1,6 @@
 """What every trained system promises, tested on each: resumable, repeatable, as its Config says."""
 
+import shutil
 from dataclasses import asdict
 
 import numpy as np
@@ -37,6 +38,16 @@ def make(small, tmp_path):
         return small(method=method, **{**defaults, **changes})
 
     return make
+
+
+def test_runs_share_a_tokenizer_and_its_test_sets_where_it_is_the_same(small, tiny, tmp_path):
+    first, second = (base.load_encoder(small(seed=seed), "cpu") for seed in (0, 1))
+    assert first.tokenizer is second.tokenizer and first.model is not second.model
+    cased = shutil.copytree(tiny, tmp_path / "cased")
+    told = cased / "tokenizer_config.json"
+    told.write_text(told.read_text().replace('lower_case": true', 'lower_case": false'))
+    third = base.load_encoder(small(encoder=str(cased)), "cpu")
+    assert third.tokenize(["A DOG"]) != first.tokenize(["A DOG"]) == first.tokenize(["a dog"])
 
 
 @pytest.mark.parametrize("method", sorted(TRAINED))
