@@ -39,7 +39,7 @@ def breakdown(table: pd.DataFrame) -> Figure:
     share.plot.barh(stacked=True, ax=ax, color=colors, width=0.7, legend=False)
     ax.set(xlabel="share of a training step (%)", ylabel="", xlim=(0, 100))
     ax.grid(axis="y", visible=False)
-    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+    figure.legend(loc="outside lower center", ncols=3, fontsize=8)
     return figure
 
 
@@ -56,5 +56,5 @@ def cost(table: pd.DataFrame) -> Figure:
         ax.minorticks_off()
     figure.supylabel("ms a step")
     names = ("measured", "formula", "floor")
-    figure.legend(axes[0].lines, names, loc="outside upper center", ncols=3, frameon=False)
+    figure.legend(axes[0].lines, names, loc="outside upper center", ncols=3)
     return figure

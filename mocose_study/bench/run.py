@@ -49,9 +49,7 @@ def bench(
         choose(dict.fromkeys(PARTS), part, "part of the benchmark")
     has_gpu = torch.cuda.is_available()
     if "gpu" in parts and not has_gpu:
-        raise InputError(
-            "part 'gpu' of the benchmark needs a GPU that torch can use; leave it out."
-        )
+        raise InputError("part 'gpu' of the benchmark needs a GPU for torch; leave it out.")
     library()
     asked = {"repeats": repeats or sizes["repeats"], "seconds": seconds or sizes["seconds"]}
     checkout = peers.checkout(Path(authors).resolve()) if authors else None

@@ -49,14 +49,10 @@ def _files(names: Iterable[str]) -> str:
     """sha256 of each path or file of the data folder; else the digest that is on record, or the
     commit of the hub's repository that has the file."""
     data, found = folder(), ""
+    recorded = checksums(shipped("SHA256SUMS").parent)
     for name in names:
         places = (Path(name), shipped(name), *([data / name] if data else []))
         path = next((place for place in places if place.is_file()), None)
-        found += sha256(path) if path else _recorded(name) or name
+        known = sha256(path) if path else recorded.get(name)
+        found += known or (name in ON_HUB and revision_on_hub(*ON_HUB[name])) or name
     return found
-
-
-def _recorded(name: str) -> str | None:
-    if digest := checksums(shipped("SHA256SUMS").parent).get(name):
-        return digest
-    return revision_on_hub(*ON_HUB[name]) if name in ON_HUB else None

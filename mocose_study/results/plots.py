@@ -141,7 +141,7 @@ def lines(x: dict[str, list], y: dict[str, list], xlabel: str, ylabel: str) -> F
     for name, line in styles(list(y)).items():
         ax.plot(x[name], y[name], lw=2, label=name, **{**line, "marker": ""})
     ax.set(xlabel=xlabel, ylabel=ylabel)
-    figure.legend(loc="outside upper left", ncols=3, frameon=False)
+    figure.legend(loc="outside upper left", ncols=3)
     return figure
 
 
@@ -226,10 +226,8 @@ def pretraining(gains: pd.DataFrame) -> Figure:
             ax.plot(of_system["tokens"], of_system["gain"], "o", ms=4, alpha=0.5, color=color)
         ax.axhline(0, color="black", lw=0.8)
         ax.set(title=encoder, xlabel="million tokens of pre-training", xscale="log")
-        seen = sorted(of_encoder["tokens"].unique())
-        ax.set_xticks(seen, [f"{tokens:.0f}" for tokens in seen])
+        ax.set_xticks(means.index, [f"{tokens:.0f}" for tokens in means.index])
         ax.minorticks_off()
     axes[0].set_ylabel("gain over the best pooling (points)")
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=4, frameon=False)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=4)
     return figure

@@ -86,8 +86,8 @@ def mark_legend(figure: Figure, marks: dict[str, tuple[str, str]]) -> None:
         plt.Line2D([], [], lw=0, marker=m, color=c, mfc="none" if m == "D" else c, label=name)
         for name, (m, c) in marks.items()
     ]
-    figure.legend(handles=handles, loc="outside upper left", ncols=3, frameon=False)
+    figure.legend(handles=handles, loc="outside upper left", ncols=3)
 
 
 def legend_right(ax: Axes) -> None:
-    ax.legend(title="", loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+    ax.legend(title="", loc="upper left", bbox_to_anchor=(1, 1))

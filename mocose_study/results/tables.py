@@ -8,7 +8,7 @@ import pandas as pd
 
 from mocose_study.claims.stats import interval
 from mocose_study.config import FIELDS
-from mocose_study.runs.files import is_done, read_run, run_file
+from mocose_study.runs.files import read_whole, run_file
 from mocose_study.sections.grid import Grid
 
 from .explain import distance_to_optimum
@@ -20,8 +20,9 @@ SHAPE = ("alignment dev", "uniformity dev")
 
 def records(grid: Grid, profile: str, seeds=None) -> list[tuple[str, dict]]:
     """The label of its point and the record of every run of a grid that is done."""
-    done = [(p.label, c) for p, c in grid.runs(profile, seeds) if is_done(c, profile)]
-    return [(label, read_run(run_file(config, profile))) for label, config in done]
+    runs = grid.runs(profile, seeds)
+    found = ((p.label, read_whole(run_file(config, profile))) for p, config in runs)
+    return [(label, record) for label, record in found if record]
 
 
 def table_of(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:

@@ -55,9 +55,7 @@ def encode_of(name: str, pooling: Pooling | None = None) -> Encode:
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:
-        raise InputError(
-            f"{name} needs the package sentence-transformers: pip install sentence-transformers."
-        ) from None
+        raise InputError(f"{name} needs sentence-transformers; install it with pip.") from None
     model = SentenceTransformer(str(source), trust_remote_code=False)
     return lambda sentences: model.encode(list(sentences), show_progress_bar=False)
 

@@ -33,18 +33,17 @@ def run_file(config: Config, profile: str) -> Path:
 
 
 def is_done(config: Config, profile: str) -> bool:
-    return is_whole(run_file(config, profile))
+    return read_whole(run_file(config, profile)) is not None
 
 
-def is_whole(path: Path) -> bool:
-    """Whether the run file is there and undamaged. The log names a damaged one, once."""
+def read_whole(path: Path) -> dict | None:
+    """The record of a run file, None where there is none. The log names a damaged one, once."""
     try:
-        read_run(path)
+        return read_run(path)
     except InputError as damage:
         if path.exists():
             warn_once(str(damage))
-        return False
-    return True
+        return None
 
 
 def write_run(path: Path, record: dict) -> None:

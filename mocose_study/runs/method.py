@@ -19,7 +19,7 @@ import mocose_study
 from mocose_study.config import Config
 from mocose_study.systems import METHODS, TRAINED
 
-from .files import is_done, read_run, run_file
+from .files import read_whole, run_file
 
 LIBRARY, STUDY = (Path(package.__file__).parent for package in (mocose_lib, mocose_study))
 FOLLOWED = ("systems", "rewriting")
@@ -80,8 +80,9 @@ def outdated(configs: Iterable[Config], profile: str) -> dict[str, str]:
     Runs from before the digest was noted have the code "unknown".
     """
     found = {}
-    for path, method in ((run_file(c, profile), c.method) for c in configs if is_done(c, profile)):
-        then, now = read_run(path)["stamp"].get("method_code", "unknown"), method_code(method)
+    for record in filter(None, (read_whole(run_file(c, profile)) for c in configs)):
+        then = record["stamp"].get("method_code", "unknown")
+        now = method_code(record["config"]["method"])
         if then != now:
-            found[path.stem] = f"method code {then}, now {now}"
+            found[record["id"]] = f"method code {then}, now {now}"
     return found

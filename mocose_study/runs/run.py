@@ -22,7 +22,7 @@ from mocose_study.rewriting import text_augment
 from mocose_study.systems import INPUTS, METHODS
 from mocose_study.systems.base import Fitted, load_encoder
 
-from .files import is_done, is_whole, run_file, run_id, write_run
+from .files import is_done, read_whole, run_file, run_id, write_run
 from .measure import measured
 from .pool import outcomes, worker_count
 
@@ -51,7 +51,7 @@ def make_run(
     """
     checkpoint = checkpoint_of(path.stem)
     if ranks().rank:  # the first process measures, and writes
-        if save or not is_whole(path):
+        if save or read_whole(path) is None:
             METHODS[config.method](config, checkpoint, device or default_device(), False)
         return True
     locks = cache_folder() / "locks"
@@ -61,7 +61,7 @@ def make_run(
     except Timeout:
         return False
     with lock:
-        if save or not is_whole(path):
+        if save or read_whole(path) is None:
             write_run(path, measured(config, checkpoint, device, bar, save))
             checkpoint.delete()
     return True
