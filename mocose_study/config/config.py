@@ -90,9 +90,7 @@ class Config(Settings):
         for name, (kind, _) in specification(type(self)).items():
             if not accepts(kind, value := getattr(self, name)):
                 choices = get_args(kind) if get_origin(kind) is Literal else kind
-                raise InputError(
-                    f"{name} = {value!r} is not possible; it must be one of {choices}."
-                )
+                raise InputError(f"{name} = {value!r} is not possible; choose one of {choices}.")
         super().__post_init__()
 
     def contradictions(self):

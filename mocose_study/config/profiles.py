@@ -33,7 +33,7 @@ class PretrainConfig:
     warmup_steps: int = 300
     lr: float = 2e-3
     weight_decay: float = 0.01
-    bf16: bool = True
+    bf16: bool = True  # where the processor has units for it
     seed: int = 0
 
 

@@ -76,8 +76,5 @@ def seconds_between() -> float:
     """What MOCOSE_CHECKPOINT_SECONDS says. Raises InputError when it is no number of seconds."""
     text = os.environ.get("MOCOSE_CHECKPOINT_SECONDS", "30")
     if not text.isdecimal():
-        raise InputError(
-            f"MOCOSE_CHECKPOINT_SECONDS = {text!r} is not possible; it must be a whole number of "
-            "seconds."
-        )
+        raise InputError(f"MOCOSE_CHECKPOINT_SECONDS = {text!r} must be a whole number of seconds.")
     return float(text)

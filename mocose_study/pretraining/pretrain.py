@@ -33,7 +33,7 @@ from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.data.corpora import load_corpus, tokenized
 from mocose_study.data.files import encoders_folder
 from mocose_study.fast.memory import keep_freed_memory
-from mocose_study.fast.processor import default_device, processor
+from mocose_study.fast.processor import default_device, fast_in_bf16, processor
 
 from .masking import MASK, PAD, Batches, train_tokenizer
 
@@ -118,7 +118,8 @@ class Pretraining:
         tensors = {name: torch.from_numpy(part).to(self.device) for name, part in batch.items()}
         torch.manual_seed(self.config.seed + self.record["step"])  # dropout: resumed as unbroken
         kind = torch.device(self.device).type
-        with torch.autocast(kind, torch.bfloat16, enabled=self.config.bf16):
+        half = self.config.bf16 and fast_in_bf16(self.device)
+        with torch.autocast(kind, torch.bfloat16, enabled=half):
             found = losses(self.model, tensors, self.config.objectives)
         self.optimizer.zero_grad()
         sum(found.values()).backward()

@@ -69,6 +69,15 @@ def made(folder):
     return record, (folder / "model.safetensors").read_bytes()
 
 
+@pytest.mark.parametrize("units", [True, False])
+def test_half_precision_is_left_out_where_the_processor_has_no_units(
+    pretrained, monkeypatch, units
+):
+    monkeypatch.setattr(p, "fast_in_bf16", lambda device: units)
+    half, whole = (pretrained(str(x), replace(SMALL, bf16=x, steps=2)) for x in (True, False))
+    assert (made(half)[1] != made(whole)[1]) is units
+
+
 @pytest.mark.parametrize("number, length", [(0, 32), (1, 16)])
 def test_batches_alternate_and_are_functions_of_seed_and_number(documents, number, length):
     """Pairs of sentences and single ones."""
