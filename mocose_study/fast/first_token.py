@@ -8,6 +8,7 @@ dropout, in distribution.
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from mocose_lib.shapes import Mask, Positions, Vectors, Words
 
@@ -57,6 +58,7 @@ def _attention(
     scores = scores + (query * key_bias).sum(-1, keepdim=True)
     if seen is not None:
         scores = scores.masked_fill(~seen[:, 0], -torch.inf)
-    weights = layer.dropout(scores.softmax(-1))  # (batch, heads, length)
+    rate = layer.dropout.p if layer.dropout.training else 0.0
+    weights = F.dropout(scores.softmax(-1), rate)  # (batch, heads, length); drawn as in the layer
     gathered = torch.einsum("bhd,hed->bhe", weights @ hidden, value)
     return (gathered + weights.sum(-1, keepdim=True) * value_bias).flatten(1)

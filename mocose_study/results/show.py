@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
+from transformers.utils.logging import disable_progress_bar
 
 from mocose_study.claims.effects import RESAMPLED, difference, scores
 from mocose_study.config import PROFILES, Config, InputError, choose, vary
@@ -21,6 +22,7 @@ MODES = {"load": "shows finished runs", "run": "makes those that are missing"}
 POOLINGS = ["[CLS]", "mean", "first-last"]  # untrained systems of the section `pretraining`
 STALENESS = ("equation 4", "empirical", "retained of the oldest")
 pd.set_option("display.max_colwidth", None)  # claims and reasons are sentences
+disable_progress_bar()  # of a model that is loaded: no result
 
 
 def check_parameters(profile: str, mode: str, seeds: Sequence[int] | None) -> None:
@@ -29,10 +31,7 @@ def check_parameters(profile: str, mode: str, seeds: Sequence[int] | None) -> No
     choose(MODES, mode, "mode")
     listed = isinstance(seeds, list | tuple | range) and len(seeds) > 0
     if seeds is not None and not (listed and all(type(s) is int and s >= 0 for s in seeds)):
-        raise InputError(
-            f"seeds = {seeds!r} is not possible; give None for all seeds of the profile, or a list "
-            "such as [0, 1]."
-        )
+        raise InputError(f"seeds = {seeds!r} is not possible; give None for all seeds, or a list.")
 
 
 def source(*objects) -> Markdown:

@@ -20,8 +20,7 @@ SHAPE = ("alignment dev", "uniformity dev")
 
 def records(grid: Grid, profile: str, seeds=None) -> list[tuple[str, dict]]:
     """The label of its point and the record of every run of a grid that is done."""
-    runs = grid.runs(profile, seeds)
-    found = ((p.label, read_whole(run_file(config, profile))) for p, config in runs)
+    found = ((p.label, read_whole(run_file(c, profile))) for p, c in grid.runs(profile, seeds))
     return [(label, record) for label, record in found if record]
 
 

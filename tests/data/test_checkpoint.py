@@ -38,5 +38,7 @@ def test_a_checkpoint_waits_for_its_seconds_and_for_fifty_times_what_the_last_on
 @pytest.mark.parametrize("text", ["often", "-1", "1.5", ""])
 def test_seconds_that_are_none_are_refused(tmp_path, monkeypatch, text):
     monkeypatch.setenv("MOCOSE_CHECKPOINT_SECONDS", text)
-    with pytest.raises(InputError, match=f"MOCOSE_CHECKPOINT_SECONDS = {text!r} must be a whole number"):
+    with pytest.raises(
+        InputError, match=f"MOCOSE_CHECKPOINT_SECONDS = {text!r} must be a whole number"
+    ):
         Checkpoint(tmp_path / "run.pt")

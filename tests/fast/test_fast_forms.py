@@ -6,6 +6,7 @@ import pytest
 import torch
 from texts import open_sentences
 from torch import nn
+from torch.nn import functional as F
 from transformers import AutoTokenizer, DistilBertConfig, DistilBertModel
 
 from mocose_lib import Encoder
@@ -35,7 +36,8 @@ def batch(encoder: Encoder, padded: bool, shuffled: bool):
 
 
 class FixedDropout(nn.Module):
-    """Always the same mask of (batch, `length`, width); the first token's part alone gets its part."""
+    """Always the same mask of (batch, `length`, width), or, of attention weights, of (batch, heads,
+    `length`, `length`); the first token's part alone gets its part."""
 
     def __init__(self, p: float, length: int):
         super().__init__()
@@ -46,13 +48,6 @@ class FixedDropout(nn.Module):
             return x
         kept = drawn(*x.shape[: max(1, x.ndim - 2)], self.length, x.shape[-1]) > self.p
         return x * (kept[:, 0] if x.ndim == 2 else kept[..., : x.shape[-2], :])
-
-
-class FixedAttentionDropout(FixedDropout):
-    """The same of attention weights, (batch, heads, `length`, `length`) or the first token's alone."""
-
-    def forward(self, x):
-        return super().forward(x) if x.ndim == 4 else super().forward(x[:, :, None])[:, :, 0]
 
 
 def drawn(*shape):
@@ -68,14 +63,18 @@ def attention(query, key, value, attn_mask=None, dropout_p=0.0, **_):
     return (scores.softmax(-1) * kept[:, :, : query.shape[2]]) @ value
 
 
+def first_row(weights, rate):
+    """Dropout of the first token's attention weights, by the first row of that mask."""
+    return weights * (drawn(*weights.shape, weights.shape[-1])[:, :, 0] > rate)
+
+
 def fast_with_fixed_masks(folder, length, monkeypatch, training, pooling="cls") -> Encoder:
     """A fast encoder whose dropout always drops the same, at all tokens or at the first."""
     encoder = Encoder.load(folder, pooling, dropout=0.3).train(training)
     accelerate(encoder)
     replace_dropout(encoder, partial(FixedDropout, length=length))
-    for layer in encoder.model.encoder.layer:
-        layer.attention.self.dropout = FixedAttentionDropout(0.3, length).train(training)
     monkeypatch.setattr(nn.functional, "scaled_dot_product_attention", attention)
+    monkeypatch.setattr(nn.functional, "dropout", first_row)
     return encoder
 
 
@@ -99,6 +98,18 @@ def test_first_token_is_that_of_the_whole_layer(folder, monkeypatch, padded, shu
     encoder.states = plain.states
     for fast_part, expected in zip(found, passed(encoder, *inputs), strict=True):
         assert (fast_part - expected).norm() < 1e-5 * expected.norm()
+
+
+def test_first_token_draws_the_dropout_that_torchs_attention_draws(tiny):
+    """So a run's numbers stay, whichever of the two has made it."""
+    layer = Encoder.load(tiny, dropout=0.3).train().model.encoder.layer[0].attention.self
+    hidden, parts = torch.randn(5, 7, layer.all_head_size), (layer.query, layer.key, layer.value)
+    shape = (5, 7, layer.num_attention_heads, -1)
+    query, key, value = (part(hidden).view(shape).transpose(1, 2) for part in parts)
+    torch.manual_seed(3)
+    wanted = F.scaled_dot_product_attention(query[:, :, :1], key, value, dropout_p=0.3).flatten(1)
+    torch.manual_seed(3)
+    torch.testing.assert_close(first_token._attention(layer, hidden, None), wanted)
 
 
 @pytest.mark.parametrize("pooling", ["cls", "mean", "first_last"])

@@ -171,7 +171,7 @@ def test_a_part_without_runs_is_said_and_shown_empty(study, capsys):
         (("huge", "load", None), "there is no profile 'huge'"),
         (("tiny", "train", None), "there is no mode 'train'; choose one of load, run"),
         (("tiny", "load", 0), "seeds = 0 is not possible; give None for all seeds"),
-        (("tiny", "load", [-1]), r"or a list such as \[0, 1\]"),
+        (("tiny", "load", [-1]), r"for all seeds, or a list"),
     ],
 )
 def test_wrong_parameters_are_told_in_one_sentence(parameters, sentence):
