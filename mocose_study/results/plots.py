@@ -21,7 +21,6 @@ from .style import (
     legend_right,
     mark_legend,
     panel,
-    panels,
     rows_figure,
     styles,
 )
@@ -218,7 +217,8 @@ def against(runs: pd.DataFrame, x: str, y: str, xlabel: str, ylabel: str) -> Fig
 def pretraining(gains: pd.DataFrame) -> Figure:
     """Gain over the best untrained pooling (`show.pretraining_gains`); every run is a dot."""
     lines = styles(gains["system"].unique())
-    figure, axes = panels(gains["encoder"].nunique(), 2, 3.2)
+    figure, axes = panel(3.4, gains["encoder"].nunique())
+    axes = np.atleast_1d(axes)
     for ax, (encoder, of_encoder) in zip(axes, gains.groupby("encoder", sort=False), strict=True):
         for name, of_system in of_encoder.groupby("system", sort=False):
             means, color = of_system.groupby("tokens")["gain"].mean(), lines[name]["color"]
