@@ -85,6 +85,7 @@ class Pretraining:
 
     def __init__(self, config: PretrainConfig, device: str):
         self.config, self.device = config, device
+        self.half = config.bf16 and fast_in_bf16(device)
         self.model = new_model(config).to(device).train()
         self.optimizer = torch.optim.AdamW(
             self.model.parameters(), config.lr, (0.9, 0.98), 1e-8, config.weight_decay, fused=True
@@ -118,8 +119,7 @@ class Pretraining:
         tensors = {name: torch.from_numpy(part).to(self.device) for name, part in batch.items()}
         torch.manual_seed(self.config.seed + self.record["step"])  # dropout: resumed as unbroken
         kind = torch.device(self.device).type
-        half = self.config.bf16 and fast_in_bf16(self.device)
-        with torch.autocast(kind, torch.bfloat16, enabled=half):
+        with torch.autocast(kind, torch.bfloat16, enabled=self.half):
             found = losses(self.model, tensors, self.config.objectives)
         self.optimizer.zero_grad()
         sum(found.values()).backward()

@@ -22,7 +22,7 @@ MODES = {"load": "shows finished runs", "run": "makes those that are missing"}
 POOLINGS = ["[CLS]", "mean", "first-last"]  # untrained systems of the section `pretraining`
 STALENESS = ("equation 4", "empirical", "retained of the oldest")
 pd.set_option("display.max_colwidth", None)  # claims and reasons are sentences
-disable_progress_bar()  # of a model that is loaded: no result
+disable_progress_bar()  # the bar of a loaded model is no result
 
 
 def check_parameters(profile: str, mode: str, seeds: Sequence[int] | None) -> None:
@@ -31,7 +31,10 @@ def check_parameters(profile: str, mode: str, seeds: Sequence[int] | None) -> No
     choose(MODES, mode, "mode")
     listed = isinstance(seeds, list | tuple | range) and len(seeds) > 0
     if seeds is not None and not (listed and all(type(s) is int and s >= 0 for s in seeds)):
-        raise InputError(f"seeds = {seeds!r} is not possible; give None for all seeds, or a list.")
+        raise InputError(
+            f"seeds = {seeds!r} is not possible; give None for all seeds of the profile, or a list "
+            "such as [0, 1]."
+        )
 
 
 def source(*objects) -> Markdown:
@@ -211,21 +214,19 @@ def spectra(grid: Grid, profile: str, seeds=None) -> dict[str, list]:
 
 
 def pretraining_gains(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Mean scores by encoder, millions of tokens and system; and the trained runs with columns
-    encoder, tokens, system and gain, the distance from the encoder's best untrained pooling.
+    """Mean scores by millions of tokens and system; and the runs with columns tokens, system and
+    gain, the distance from the encoder's best untrained pooling.
 
     Labels are "encoder, system". An encoder that was kept while its pre-training went on is named
     by its millions of tokens, as in "tiny-long-4M".
     """
     parts = runs["label"].str.split(", ", expand=True)
-    encoder = parts[0].str.replace(r"-\d+M$", "", regex=True)
-    table = runs.assign(encoder=encoder, tokens=parts[0].map(_million_tokens), system=parts[1])
-    seen = ["encoder", "tokens"]
-    means = table.pivot_table(METRIC, seen, "system", sort=False).sort_index()
+    table = runs.assign(tokens=parts[0].map(_million_tokens), system=parts[1])
+    means = table.pivot_table(METRIC, "tokens", "system", sort=False).sort_index()
     poolings = means.columns.intersection(POOLINGS)
-    best = means[poolings].max(axis=1).rename("best")
-    trained = table[~table["system"].isin(poolings)].join(best, on=seen)
-    return means, trained.assign(gain=trained[METRIC] - trained["best"])
+    trained = table[~table["system"].isin(poolings)]
+    best = trained["tokens"].map(means[poolings].max(axis=1))
+    return means.rename_axis("million tokens"), trained.assign(gain=trained[METRIC] - best)
 
 
 def _million_tokens(encoder: str) -> float:
