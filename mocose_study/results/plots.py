@@ -21,6 +21,7 @@ from .style import (
     legend_right,
     mark_legend,
     panel,
+    panels,
     rows_figure,
     styles,
 )
@@ -216,17 +217,18 @@ def against(runs: pd.DataFrame, x: str, y: str, xlabel: str, ylabel: str) -> Fig
 
 def pretraining(gains: pd.DataFrame) -> Figure:
     """Gain over the best untrained pooling (`show.pretraining_gains`); every run is a dot."""
-    figure, ax = panel(3.4)
-    for name, line in styles(gains["system"].unique()).items():
-        of_system = gains[gains["system"] == name]
-        means = of_system.groupby("tokens")["gain"].mean()
-        ax.plot(means.index, means, lw=2, label=name, **{**line, "marker": ""})
-        ax.plot(of_system["tokens"], of_system["gain"], "o", ms=4, alpha=0.5, color=line["color"])
-    ax.axhline(0, color="black", lw=0.8)
-    ax.set(xlabel="million tokens of pre-training", ylabel="gain over the best pooling (points)")
-    ax.set_xscale("log")
-    seen = sorted(gains["tokens"].unique())
-    ax.set_xticks(seen, [f"{tokens:.0f}" for tokens in seen])
-    ax.minorticks_off()
-    figure.legend(loc="outside upper left", ncols=4)
+    lines = styles(gains["system"].unique())
+    figure, axes = panels(gains["encoder"].nunique(), 2, 3.2)
+    for ax, (encoder, of_encoder) in zip(axes, gains.groupby("encoder", sort=False), strict=True):
+        for name, of_system in of_encoder.groupby("system", sort=False):
+            means, color = of_system.groupby("tokens")["gain"].mean(), lines[name]["color"]
+            ax.plot(means.index, means, lw=2, label=name, **{**lines[name], "marker": ""})
+            ax.plot(of_system["tokens"], of_system["gain"], "o", ms=4, alpha=0.5, color=color)
+        ax.axhline(0, color="black", lw=0.8)
+        ax.set(title=encoder, xlabel="million tokens of pre-training", xscale="log")
+        seen = sorted(of_encoder["tokens"].unique())
+        ax.set_xticks(seen, [f"{tokens:.0f}" for tokens in seen])
+        ax.minorticks_off()
+    axes[0].set_ylabel("gain over the best pooling (points)")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=4)
     return figure

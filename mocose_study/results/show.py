@@ -214,19 +214,20 @@ def spectra(grid: Grid, profile: str, seeds=None) -> dict[str, list]:
 
 
 def pretraining_gains(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Mean scores by millions of tokens and system; and the runs with columns tokens, system and
-    gain, the distance from the encoder's best untrained pooling.
+    """Mean scores by encoder, millions of tokens and system; and the trained runs with columns
+    encoder, tokens, system and gain, the distance from the encoder's best untrained pooling.
 
     Labels are "encoder, system". An encoder that was kept while its pre-training went on is named
     by its millions of tokens, as in "tiny-long-4M".
     """
     parts = runs["label"].str.split(", ", expand=True)
-    table = runs.assign(tokens=parts[0].map(_million_tokens), system=parts[1])
-    means = table.pivot_table(METRIC, "tokens", "system", sort=False).sort_index()
+    encoder = parts[0].str.replace(r"-\d+M$", "", regex=True)
+    table = runs.assign(encoder=encoder, tokens=parts[0].map(_million_tokens), system=parts[1])
+    means = table.pivot_table(METRIC, ["encoder", "tokens"], "system", sort=False).sort_index()
     poolings = means.columns.intersection(POOLINGS)
-    trained = table[~table["system"].isin(poolings)]
-    best = trained["tokens"].map(means[poolings].max(axis=1))
-    return means.rename_axis("million tokens"), trained.assign(gain=trained[METRIC] - best)
+    best = means[poolings].max(axis=1).rename("best")
+    trained = table[~table["system"].isin(poolings)].join(best, on=["encoder", "tokens"])
+    return means, trained.assign(gain=trained[METRIC] - trained["best"])
 
 
 def _million_tokens(encoder: str) -> float:
