@@ -45,7 +45,7 @@ class Profile:
     width: int  # of its encoder's vectors; what a grid scales with the encoder is a multiple of it
     seeds: int  # of every point
     tier: int  # up to which points are run, see `sections.grid.Point`
-    longer: dict = field(default_factory=dict)  # fields of a section that trains longer
+    stages: dict[str, dict] = field(default_factory=dict)  # fields of sections of that stage
 
 
 def _profile(shared: list[str], **own) -> Profile:

@@ -98,7 +98,8 @@ def means_of(grid: Grid, runs: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     """
     metrics = Counter(claim.metric for claim in grid.claims if claim.metric in runs)
     metric = metrics.most_common(1)[0][0] if metrics else METRIC
-    runs = runs[runs["label"].ne(CONTROL) & runs[metric].notna()]
+    harmful = grid.control.b["label"] if grid.control else ""
+    runs = runs[runs["label"].ne(harmful) & runs[metric].notna()]
     return metric, summary(runs, "label", metric).sort_values("mean")
 
 

@@ -52,7 +52,7 @@ class Grid:
     seeds: int = 0  # where a paper has more than the profile's own
     # instead of the profile's: of a search, or where nothing is drawn
     own_seeds: tuple[int, ...] = ()
-    longer: bool = False  # trains longer than other sections, where the profile says how long
+    stage: str = ""  # which of the profile's stages, where it has it
 
     @property
     def paper_by(self) -> list[str]:
@@ -63,7 +63,7 @@ class Grid:
     def fields_at(self, profile: str) -> dict[str, Any]:
         """The fields of all points at a profile."""
         size = choose(PROFILES, profile, "profile")
-        return {**(size.longer if self.longer else {}), **self.common}
+        return {**size.stages.get(self.stage, {}), **self.common}
 
     def config(self, point: Point, profile: str, seed: int) -> Config:
         common = self.fields_at(profile)
@@ -115,11 +115,12 @@ def draws_nothing(point: Point, common: dict[str, Any]) -> bool:
     return fields.get("method") in DRAW_NOTHING and fields.get("encoder_init") != "random"
 
 
-def scaled_value(base: Config, profile: str, name: str, factor: float) -> int:
-    """A field as a multiple of the profile's value, at least 1."""
+def scaled_value(base: Config, profile: str, name: str, factor: float) -> float:
+    """A field as a multiple of the profile's value; a whole number stays one, and at least 1."""
     width = PROFILES[profile].width
     whole = {"predictor_dim": width, "kept_dimensions": width, "ema_horizon": base.steps}
-    return max(1, round(factor * whole.get(name, getattr(base, name))))
+    value = whole.get(name, getattr(base, name))
+    return factor * value if isinstance(value, float) else max(1, round(factor * value))
 
 
 def at(label: str) -> dict[str, str]:

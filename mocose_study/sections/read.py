@@ -1,8 +1,8 @@
 """Reads the sections from the TOML files beside this one.
 
-A section is a table [NAME] with its question and notebook; with `longer = true` it trains as long as
-the profile says there. Its points are the table [NAME.points]: a label, and the fields of a Config
-in which the point differs from the profile.
+A section is a table [NAME] with its question and notebook; with a `stage` it takes the fields that
+the profile has for that stage. Its points are the table [NAME.points]: a label, and the fields of a
+Config in which the point differs from the profile.
 Beside fields a point may have `preset`, `paper`, `tier` and `scale`, see `grid.Point`, and `like`:
 the label of a point before it, or of `shared.toml`, whose fields, preset and scale it takes.
 The text "shared" stands for the whole point of that label in `shared.toml`.
@@ -15,7 +15,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
 
-from mocose_study.config import InputError, choose
+from mocose_study.config import PROFILES, InputError, choose
 from mocose_study.config.config import check_names, tuples
 
 from .claims import judging, sections_with_rules
@@ -23,7 +23,7 @@ from .grid import Grid, Point
 
 ABOUT = ("preset", "paper", "tier")  # what a point has beside fields of a Config
 KEYS = dict.fromkeys(  # of a section
-    "question notebook paper seeds own_seeds longer common starts each points".split()
+    "question notebook paper seeds own_seeds stage common starts each points".split()
 )
 
 
@@ -50,6 +50,7 @@ def _section(name: str, table: dict, shared: Mapping[str, Point]) -> Grid:
     try:
         for key in table:
             choose(KEYS, key, "key of a section")
+        choose({"": {}, **PROFILES["tiny"].stages}, table.get("stage", ""), "stage")  # it has all
         if missing := [key for key in ("question", "points") if key not in table]:
             raise InputError(f"its {missing[0]} is missing")
         points = _points(table, shared)

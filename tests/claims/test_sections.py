@@ -61,11 +61,11 @@ def test_a_section_that_trains_longer_does_so_where_the_profile_says_how_long():
         ("mini", 1_500, 250),
         ("base", 15_625, 100),
     ):
-        grid = Grid("?", points=(Point("as it is", {}), half), longer=True)
+        grid = Grid("?", points=(Point("as it is", {}), half), stage="longer")
         plain, halved = (grid.config(point, profile, 0) for point in grid.points)
         assert (plain.steps, plain.eval_every, halved.steps) == (steps, every, round(steps / 2))
     usual = configure("quick")
-    assert Grid("?", (half,), longer=True).config(Point("a", {}), "quick", 0) == usual
+    assert Grid("?", (half,), stage="longer").config(Point("a", {}), "quick", 0) == usual
     assert {c.steps for c in GRIDS["ema"].configs("tiny")} == {1_500}
 
 

@@ -28,7 +28,7 @@ def test_a_conclusion_says_what_the_paper_says_what_we_see_how_sure_and_why(stud
     assert "With 6 seeds the mean of a point is known to ± 0.94 (95 %); 0 of the other 2" in text
     steps = configure("tiny").steps
     assert f"(there bert-base-uncased), trained for {steps:,} steps of 64 sentences" in text
-    both = conclude.conclusion([GRID, replace(GRID, longer=True)], "tiny", range(6)).data
+    both = conclude.conclusion([GRID, replace(GRID, stage="longer")], "tiny", range(6)).data
     assert f"trained for {steps:,} or 1,500 steps of 64 sentences" in both
 
 
