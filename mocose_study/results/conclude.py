@@ -11,7 +11,7 @@ from IPython.display import Markdown
 
 from mocose_study.claims.verdicts import SEEDS_NEEDED, UNTESTABLE, WORDS, verdicts
 from mocose_study.config import PROFILES, choose, configure
-from mocose_study.sections.grid import CONTROL, Grid
+from mocose_study.sections.grid import HARMFUL, Grid
 
 from .show import blank
 from .tables import LAST, METRIC, summary, table_of
@@ -98,8 +98,7 @@ def means_of(grid: Grid, runs: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     """
     metrics = Counter(claim.metric for claim in grid.claims if claim.metric in runs)
     metric = metrics.most_common(1)[0][0] if metrics else METRIC
-    harmful = grid.control.b["label"] if grid.control else ""
-    runs = runs[runs["label"].ne(harmful) & runs[metric].notna()]
+    runs = runs[~runs["label"].isin(HARMFUL) & runs[metric].notna()]
     return metric, summary(runs, "label", metric).sort_values("mean")
 
 

@@ -1,12 +1,13 @@
 """The cosines of scored pairs by their grade (SimCSE, appendix G, Figure G.1)."""
 
 import pandas as pd
+import seaborn as sns
 from matplotlib.figure import Figure
 
 from mocose_study.runs.measure import GRADES, QUANTILES
 from mocose_study.sections.grid import Grid
 
-from .style import color_of, panels
+from .style import color_of, style
 from .tables import records
 
 
@@ -26,16 +27,14 @@ def draw(table: pd.DataFrame) -> Figure:
 
     Thin: 5 to 95 % of the pairs; thick: 25 to 75 %; a dot: the median.
     """
-    labels = table["label"].unique()
     low, lower, median, upper, high = QUANTILES
-    figure, axes = panels(len(labels), 4, 2.1)
-    for ax, label in zip(axes, labels, strict=True):
+    style(layout=False)
+    grid = sns.FacetGrid(table, col="label", col_wrap=4, height=2.1, sharex=False)
+    for label, ax in grid.axes_dict.items():
         part, color = table[table["label"] == label], color_of(label)
         ax.hlines(part["grade"], part[low], part[high], color, lw=1)
         ax.hlines(part["grade"], part[lower], part[upper], color, lw=4)
         ax.plot(part[median], part["grade"], "o", color="white", mec=color, ms=5)
-        ax.set(yticks=range(1, GRADES + 1), ylim=(0.5, GRADES + 0.5))
-        ax.set_title(label, fontsize="small")
-    figure.supxlabel("cosine similarity", fontsize="medium")
-    figure.supylabel("grade, 5 the most similar", fontsize="medium")
-    return figure
+    grid.set(yticks=range(1, GRADES + 1), ylim=(0.5, GRADES + 0.5))
+    grid.set_axis_labels("cosine similarity", "grade (5: highest)").set_titles("{col_name}")
+    return grid.tight_layout().figure

@@ -21,8 +21,8 @@ from .style import (
     legend_right,
     mark_legend,
     panel,
-    panels,
     rows_figure,
+    style,
     styles,
 )
 
@@ -216,19 +216,15 @@ def against(runs: pd.DataFrame, x: str, y: str, xlabel: str, ylabel: str) -> Fig
 
 
 def pretraining(gains: pd.DataFrame) -> Figure:
-    """Gain over the best untrained pooling (`show.pretraining_gains`); every run is a dot."""
-    lines = styles(gains["system"].unique())
-    figure, axes = panels(gains["encoder"].nunique(), 2, 3.2)
-    for ax, (encoder, of_encoder) in zip(axes, gains.groupby("encoder", sort=False), strict=True):
-        for name, of_system in of_encoder.groupby("system", sort=False):
-            means, color = of_system.groupby("tokens")["gain"].mean(), lines[name]["color"]
-            ax.plot(means.index, means, lw=2, label=name, **{**lines[name], "marker": ""})
-            ax.plot(of_system["tokens"], of_system["gain"], "o", ms=4, alpha=0.5, color=color)
-        ax.axhline(0, color="black", lw=0.8)
-        ax.set(title=encoder, xlabel="million tokens of pre-training", xscale="log")
-        seen = sorted(of_encoder["tokens"].unique())
-        ax.set_xticks(seen, [f"{tokens:.0f}" for tokens in seen])
-        ax.minorticks_off()
-    axes[0].set_ylabel("gain over the best pooling (points)")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=4)
-    return figure
+    """Gain over the best untrained pooling (`show.pretraining_gains`), from lowest to highest seed."""
+    style(layout=False)
+    colors = {name: line["color"] for name, line in styles(gains["system"].unique()).items()}
+    shown = {"hue": "system", "style": "system", "palette": colors, "errorbar": ("pi", 100)}
+    facets = {"col": "encoder", "height": 3.4, "aspect": 1.1}
+    grid = sns.relplot(gains, x="tokens", y="gain", kind="line", markers=True, **shown, **facets)
+    grid.refline(y=0, color="black", ls="-").set_titles("{col_name}")
+    grid.set_axis_labels("million tokens of pre-training", "gain over the best pooling (points)")
+    seen = sorted(gains["tokens"].unique())
+    grid.set(xscale="log", xticks=seen, xticklabels=[f"{tokens:.0f}" for tokens in seen])
+    grid.tick_params(which="minor", bottom=False, labelbottom=False)
+    return grid.figure

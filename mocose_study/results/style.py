@@ -21,8 +21,10 @@ WIDTH = 7.2  # inches
 DASHES, MARKS = ("-", "--", "-.", ":"), "osD^vP*X"
 
 
-def style() -> None:
-    sns.set_theme("paper", "whitegrid", font="DejaVu Sans", font_scale=1.15, rc=LOOK["rc"])
+def style(layout: bool = True) -> None:
+    """Sets the look; without `layout` for seaborn's grids of panels, which lay out themselves."""
+    rc = LOOK["rc"] | {"figure.constrained_layout.use": layout}
+    sns.set_theme("paper", "whitegrid", font="DejaVu Sans", font_scale=1.15, rc=rc)
 
 
 def system_of(label: str) -> str | None:
@@ -48,17 +50,6 @@ def panel(height: float, columns: int = 1, width: float = WIDTH):
     """An empty figure, inches high and wide, and its axes: one, or an array of `columns`."""
     style()
     return plt.subplots(1, columns, figsize=(width, height), sharey=True)
-
-
-def panels(number: int, columns: int, height: float):
-    """An empty figure of `number` panels, `columns` in a row of `height` inches, and their axes."""
-    style()
-    rows = -(-number // columns)
-    size = {"figsize": (WIDTH, height * rows), "sharey": True, "squeeze": False}
-    figure, grid = plt.subplots(rows, columns, **size)
-    for empty in grid.flat[number:]:
-        empty.set_axis_off()
-    return figure, grid.flat[:number]
 
 
 def rows_figure(labels: Sequence[str], xlabel: str, ylabel: str = "") -> tuple[Figure, Axes]:

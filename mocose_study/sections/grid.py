@@ -15,7 +15,7 @@ from mocose_study.claims.verdicts import Claim
 from mocose_study.config import PROFILES, Config, choose, configure
 from mocose_study.data.files import shipped
 
-CONTROL = "control: decay 0"  # the label of the point that does harm in MoCoSE's sections
+HARMFUL = ("control: decay 0", "control: rate too high")  # labels of positive controls
 
 
 @dataclass(frozen=True)
