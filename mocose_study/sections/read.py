@@ -50,7 +50,8 @@ def _section(name: str, table: dict, shared: Mapping[str, Point]) -> Grid:
     try:
         for key in table:
             choose(KEYS, key, "key of a section")
-        choose({"": {}, **PROFILES["tiny"].stages}, table.get("stage", ""), "stage")  # it has all
+        if "stage" in table:
+            choose(PROFILES["tiny"].stages, table["stage"], "stage")  # tiny has all of them
         if missing := [key for key in ("question", "points") if key not in table]:
             raise InputError(f"its {missing[0]} is missing")
         points = _points(table, shared)

@@ -69,6 +69,18 @@ def test_a_section_that_trains_longer_does_so_where_the_profile_says_how_long():
     assert {c.steps for c in GRIDS["ema"].configs("tiny")} == {1_500}
 
 
+def test_sections_on_whole_sentences_start_from_an_encoder_that_learns_from_them():
+    for name in ("whole", "ema_whole", "queue_whole", "simcse_dropout", "simcse_trajectory"):
+        for profile, encoder in (("tiny", "tiny-long"), ("mini", "mini")):
+            made = GRIDS[name].configs(profile)
+            assert {(c.encoder, c.crop) for c in made} == {(encoder, 0.0)}, (name, profile)
+    for profile, rate in (("tiny", 0.1), ("base", 3e-3)):  # a hundred times the profile's
+        grid = GRIDS["simcse_dropout"]
+        control = next(p for p in grid.points if p.label == "control: rate too high")
+        config = grid.config(control, profile, 0)
+        assert (config.lr, config.head_lr) == pytest.approx((rate, rate))
+
+
 def test_which_rule_judges_a_claim_stands_in_one_row():
     found = {c.id: c for grid in GRIDS.values() for c in grid.claims}
     best = found["mocose-ema-best-085"]
@@ -91,6 +103,7 @@ def test_which_rule_judges_a_claim_stands_in_one_row():
         ({"points": {"a": {"like": "b"}, "b": {}}}, "there is no point 'b'"),
         ({"points": {"a": "shared"}}, "there is no shared point 'a'"),
         ({"notebok": "n"}, "there is no key of a section 'notebok'"),
+        ({"stage": "wole"}, "section x: there is no stage 'wole'; choose one of longer, whole"),
         ({}, "section x: its points is missing"),
     ],
 )
