@@ -63,7 +63,7 @@ def measured(
         "metrics": {name: round(float(value), 4) for name, value in metrics.items()},
         "cosines": quantiles,
         "spectrum": _rounded(probe.spectrum(encode, config.benchmark)),
-        "progress": asdict(fitted.progress) | {"collapsed": _collapse(fitted)},
+        "progress": asdict(fitted.progress) | {"collapsed": _log_collapse(fitted)},
     }
     if config.resamples:
         record["resampled"] = _rounded(resampled_average(encode, config))
@@ -80,7 +80,7 @@ def _encode(fitted: Fitted, config: Config) -> Encode:
     return whitened(encode, list(load_corpus(config.corpus, config.whitened_on)["sentence"]))
 
 
-def _collapse(fitted: Fitted) -> str | None:
+def _log_collapse(fitted: Fitted) -> str | None:
     if found := probe.collapsed_since(fitted.progress.history):
         log.warning("training collapsed at %s", found)
     return found
