@@ -12,6 +12,7 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from mocose_study.data.files import study_folder
+from mocose_study.sections.grid import TOO_HIGH
 
 from .style import (
     OURS,
@@ -40,6 +41,7 @@ def save(figure: Figure, table: pd.DataFrame, profile: str, stem: str) -> Path:
 
 def scores(runs: pd.DataFrame, labels: list[str], metric: str, xlabel: str) -> Figure:
     """A row a setting: seeds, mean and 95 % interval. xlabel: what varies."""
+    labels = [label for label in labels if label != TOO_HIGH]  # it would stretch the axis
     figure, ax = rows_figure(labels, POINTS, xlabel)
     for y, label in enumerate(labels):
         dots(ax, y, runs.loc[runs["label"] == label, metric].to_numpy(), color_of(label))
@@ -61,6 +63,7 @@ def beside_paper(
     by seed. reference: a label; where it has no runs, the paper's best setting, or the first.
     claims: those on `metric` have their thresholds drawn. xlabel: what varies.
     """
+    labels = [label for label in labels if label != TOO_HIGH]  # it would stretch the axis
     known = [label for label in labels if label in paper]
     if reference not in labels:
         reference = max(known, key=paper.get, default=(labels or [""])[0])

@@ -61,8 +61,7 @@ def runs_of(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
 
 def labels_of(grid: Grid, runs: pd.DataFrame) -> list[str]:
     """The labels that have runs, in the order in which the grid writes its points down."""
-    there = set(runs["label"])
-    return [point.label for point in grid.points if point.label in there]
+    return [point.label for point in grid.points if point.label in set(runs["label"])]
 
 
 def by_seed(runs: pd.DataFrame, against: str | dict[str, str], metric: str = METRIC):

@@ -10,6 +10,7 @@ import pytest
 from mocose_study.claims.rules import Better, Equivalent
 from mocose_study.results import cosines, plots, plots_claims, widgets
 from mocose_study.runs import measure
+from mocose_study.sections.grid import TOO_HIGH
 
 SCORES = {"0.5": [60.0, 61.0, 62.0], "0.85": [63.0, 64.0, 65.0], "0.7": [50.0, 50.0, 50.0]}
 RUNS = pd.DataFrame(
@@ -58,6 +59,27 @@ def test_thresholds_of_claims_are_drawn_where_the_reference_has_a_part():
     ]
     figure = plots.beside_paper(RUNS, LABELS, PAPER, "sts_avg", "decay", claims=claims)
     assert marks(figure, "|") == [(-15, 0), (-0.5, 2), (0.5, 2)]
+
+
+def test_a_rate_far_too_high_does_not_stretch_the_axis():
+    labels = ["0.5", "0.85", TOO_HIGH]
+    runs = pd.concat([RUNS, RUNS.head(3).assign(label=TOO_HIGH, sts_avg=5.0)])
+    for figure in (
+        plots.scores(runs, labels, "sts_avg", "decay"),
+        plots.beside_paper(runs, labels, PAPER, "sts_avg", "decay"),
+    ):
+        (ax,) = figure.axes
+        assert [tick.get_text() for tick in ax.get_yticklabels()] == ["0.5", "0.85"]
+        assert min(x for x, y in marks(figure, "o")) > -10
+
+
+def test_the_gains_of_a_pre_training_have_a_panel_an_encoder():
+    rows = [("a", 4, 1.0), ("a", 150, 3.0), ("b", 4, -2.0), ("b", 100, 0.0)]
+    gains = pd.DataFrame(rows, columns=["encoder", "tokens", "gain"]).assign(system="SimCSE")
+    figure = plots.pretraining(gains)
+    assert [ax.get_title("left") for ax in figure.axes] == ["a", "b"]
+    assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["4", "100", "150"]
+    assert figure.axes[1].lines[0].get_xydata().tolist() == [[4, -2], [100, 0]]
 
 
 def test_a_figure_is_the_same_bytes_with_its_table_beside_it(study):
