@@ -6,7 +6,7 @@ import seaborn as sns
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from mocose_study.results.style import OURS, PAPER, WIDTH, mark_legend, panels, rows_figure, style
+from mocose_study.results.style import OURS, PAPER, WIDTH, mark_legend, rows_figure, style
 
 
 def ratios(table: pd.DataFrame) -> Figure:
@@ -45,16 +45,17 @@ def breakdown(table: pd.DataFrame) -> Figure:
 
 def cost(table: pd.DataFrame) -> Figure:
     """Measured milliseconds a step beside the formula's, over each thing that is varied."""
-    parts = {name: part.sort_values("value") for name, part in table.groupby("varied", sort=False)}
-    figure, axes = panels(len(parts), 3, 2.4)
+    style(layout=False)
+    grid = sns.FacetGrid(table, col="varied", col_wrap=3, height=2.4, sharex=False)
     looks = {"seconds": ("o", OURS), "predicted": ("-", PAPER), "floor": (":", "black")}
-    for ax, (name, part) in zip(axes, parts.items(), strict=True):
+    for name, ax in grid.axes_dict.items():
+        part = table[table["varied"] == name].sort_values("value")
         for column, (mark, color) in looks.items():
             ax.plot(part["value"], 1e3 * part[column], mark, color=color)
-        ax.set(xlabel=name, xscale="log", yscale="log")
+        ax.set(xlabel=name, xscale="log", yscale="log", title="")
         ax.set_xticks(part["value"], part["value"].map("{:,}".format), fontsize=7)
         ax.minorticks_off()
-    figure.supylabel("ms a step")
+    grid.set_ylabels("ms a step").tight_layout(rect=(0, 0, 1, 0.93))
     names = ("measured", "formula", "floor")
-    figure.legend(axes[0].lines, names, loc="outside upper center", ncols=3)
-    return figure
+    grid.figure.legend(ax.lines, names, loc="upper center", ncols=3)
+    return grid.figure

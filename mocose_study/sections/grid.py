@@ -15,8 +15,7 @@ from mocose_study.claims.verdicts import Claim
 from mocose_study.config import PROFILES, Config, choose, configure
 from mocose_study.data.files import shipped
 
-TOO_HIGH = "control: rate too high"
-HARMFUL = ("control: decay 0", TOO_HIGH)  # labels of positive controls
+CONTROL, TOO_HIGH = HARMFUL = ("control: decay 0", "control: rate too high")  # labels of points
 
 
 @dataclass(frozen=True)

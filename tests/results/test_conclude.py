@@ -7,7 +7,7 @@ from made_up import GRID, write_all
 from mocose_study.config import configure
 from mocose_study.results import conclude
 from mocose_study.results.tables import table_of
-from mocose_study.sections.grid import HARMFUL, Grid, Point
+from mocose_study.sections.grid import CONTROL, Grid, Point
 
 
 def test_a_section_is_answered_with_its_verdicts_and_its_spread(study):
@@ -58,9 +58,9 @@ def test_the_table_of_verdicts_has_no_nan(study):
 
 
 def test_a_control_is_no_part_of_the_spread(study):
-    grid = Grid("?", (*GRID.points, Point(HARMFUL[0], {"ema_decay": 0.1})))
+    grid = Grid("?", (*GRID.points, Point(CONTROL, {"ema_decay": 0.1})))
     write_all()
     runs = table_of(grid, "tiny", range(3))
-    harmed = runs.head(1).assign(label=HARMFUL[0], sts_avg=1.0)
+    harmed = runs.head(1).assign(label=CONTROL, sts_avg=1.0)
     metric, means = conclude.means_of(grid, runs.merge(harmed, how="outer"))
     assert metric == "sts_avg" and list(means["label"]) == ["0.7", "0.5", "0.85"]
