@@ -52,10 +52,11 @@ def conclusion(grids: list[Grid], profile: str, seeds=None) -> Markdown:
     """What the papers say, what we see, how sure we are, and why it may differ."""
     parts = [paragraph(grid, profile, seeds, brief=False) for grid in grids]
     ours, paper = configure(profile), configure("base")
-    steps = sorted({configure(profile, **grid.fields_at(profile)).steps for grid in grids})
-    trained = " or ".join(f"{number:,}" for number in steps)
+    made = [configure(profile, **grid.fields_at(profile)) for grid in grids]
+    trained = " or ".join(f"{number:,}" for number in sorted({config.steps for config in made}))
+    encoders = " or ".join(dict.fromkeys(config.encoder for config in made))
     why = (
-        f"*Why it may differ from the paper:* the encoder is {ours.encoder} (there "
+        f"*Why it may differ from the paper:* the encoder is {encoders} (there "
         f"{paper.encoder}), trained for {trained} steps of {ours.batch_size} sentences (there "
         f"{paper.steps:,} of {paper.batch_size}) from the corpus {ours.corpus}."
     )

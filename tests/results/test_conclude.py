@@ -30,6 +30,8 @@ def test_a_conclusion_says_what_the_paper_says_what_we_see_how_sure_and_why(stud
     assert f"(there bert-base-uncased), trained for {steps:,} steps of 64 sentences" in text
     both = conclude.conclusion([GRID, replace(GRID, stage="longer")], "tiny", range(6)).data
     assert f"trained for {steps:,} or 1,500 steps of 64 sentences" in both
+    both = conclude.conclusion([GRID, replace(GRID, stage="whole")], "tiny", range(6)).data
+    assert "the encoder is tiny or tiny-long (there bert-base-uncased)" in both
 
 
 def test_without_runs_the_sentence_says_so(study):
