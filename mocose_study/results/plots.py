@@ -195,13 +195,13 @@ def effects(table: pd.DataFrame, seeds: pd.DataFrame, xlabel: str) -> Figure:
 
     seeds: point and difference of every seed, drawn below the row's line.
     """
+    table = table[table["point"] != TOO_HIGH]  # it would stretch the axis
     figure, ax = rows_figure(table["point"].tolist(), xlabel)
     rows = pd.Series(range(len(table)), table["point"])
     ax.axvline(0, color="black", lw=0.8)
     ax.hlines(rows, table["low"], table["high"], colors=OURS, lw=2)
     ax.plot(table["difference"], rows, "o", color=OURS, ms=6, zorder=3)
-    below = seeds["point"].map(rows) + 0.3
-    ax.plot(seeds["difference"], below, "o", ms=3.5, color=OURS, alpha=0.45, mew=0)
+    ax.plot(seeds["difference"], seeds["point"].map(rows) + 0.3, "o", ms=3.5, color=OURS, alpha=0.4)
     return figure
 
 
