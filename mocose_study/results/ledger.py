@@ -127,8 +127,7 @@ def _line(row: dict) -> str:
 def unjudged() -> pd.DataFrame:
     """The statements of the papers without a rule, each with the reason."""
     table = statements().drop(list(digests()), errors="ignore")
-    named = [[why for pattern, why in REASONS if re.search(pattern, p)] for p in table["points"]]
-    table["why"] = [fitting[0] for fitting in named]
+    table["why"] = [next(why for x, why in REASONS if re.search(x, p)) for p in table["points"]]
     return table[["where", "statement", "why"]].reset_index()
 
 

@@ -28,13 +28,15 @@ def table_of(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
     """One row for every run of the grid that exists.
 
     Columns: label of the point, profile, id, every field of the Config, every metric, resampled
-    (None, or the average on resampled test pairs), and what `derived` adds.
+    (None, or the average on resampled test pairs), and what `derived` adds. A correlation that is
+    undefined, since all sentences have one vector, counts as 0: such vectors order nothing.
     """
     rows = []
     for label, record in records(grid, profile, seeds):
         row = {"label": label, "profile": profile, "id": record["id"]}
         row |= {k: str(v) if isinstance(v, list) else v for k, v in record["config"].items()}
-        row |= record["metrics"] | {name: record.get(name) for name in ("resampled", "rules")}
+        row |= {k: 0.0 if value is None else value for k, value in record["metrics"].items()}
+        row |= {name: record.get(name) for name in ("resampled", "rules")}
         rows.append(row | derived(record))
     none = ["label", "profile", "id", *FIELDS, METRIC, "rules", "best_step"]
     return pd.DataFrame(rows, columns=None if rows else none)
@@ -58,8 +60,7 @@ def derived(record: dict) -> dict:
 
 def summary(runs: pd.DataFrame, by: str, metric: str = METRIC) -> pd.DataFrame:
     """Mean over seeds with its 95 % interval: columns `by`, mean, low, high, n."""
-    groups = runs.groupby(by, sort=False)
-    rows = [(point, *astuple(interval(group[metric]))) for point, group in groups]
+    rows = [(point, *astuple(interval(g[metric]))) for point, g in runs.groupby(by, sort=False)]
     return pd.DataFrame(rows, columns=[by, "mean", "low", "high", "n"])
 
 

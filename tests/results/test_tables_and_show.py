@@ -46,6 +46,14 @@ def test_a_table_has_what_follows_from_a_run(study):
     assert np.isnan(second["nearness_l1 dev"])
 
 
+def test_a_correlation_that_is_undefined_counts_as_nothing(study):
+    for seed, score in enumerate([60.0, 30.0, math.nan]):
+        write(vary(GRID.configs("tiny", [0])[0], seed=seed), metrics={"sts_avg": score})
+    runs = show.runs_of(GRID, "tiny", range(3))
+    assert runs["sts_avg"].tolist() == [60.0, 30.0, 0.0]
+    assert show.beside_paper(GRID, runs)["mean"].tolist() == [30.0]
+
+
 def test_a_damaged_run_is_named_and_not_shown(runs, caplog):
     path = run_file(GRID.configs("tiny", [0])[0], "tiny")
     path.write_text(path.read_text().replace("60.0", "99.0", 1))
