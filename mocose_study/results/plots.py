@@ -201,7 +201,7 @@ def effects(table: pd.DataFrame, seeds: pd.DataFrame, xlabel: str) -> Figure:
     ax.axvline(0, color="black", lw=0.8)
     ax.hlines(rows, table["low"], table["high"], colors=OURS, lw=2)
     ax.plot(table["difference"], rows, "o", color=OURS, ms=6, zorder=3)
-    ax.plot(seeds["difference"], seeds["point"].map(rows) + 0.3, "o", ms=3.5, color=OURS, alpha=0.4)
+    ax.scatter(seeds["difference"], seeds["point"].map(rows) + 0.3, 12, OURS, alpha=0.45, lw=0)
     return figure
 
 
