@@ -56,6 +56,5 @@ def cost(table: pd.DataFrame) -> Figure:
         ax.set_xticks(part["value"], part["value"].map("{:,}".format), fontsize=7)
         ax.minorticks_off()
     grid.set_ylabels("ms a step").tight_layout(rect=(0, 0, 1, 0.93))
-    names = ("measured", "formula", "floor")
-    grid.figure.legend(ax.lines, names, loc="upper center", ncols=3)
+    grid.figure.legend(ax.lines, ("measured", "formula", "floor"), loc="upper center", ncols=3)
     return grid.figure
