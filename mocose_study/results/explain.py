@@ -36,10 +36,9 @@ def variance_explained(
     rows = []
     for name, columns in models.items():
         x = runs[list(columns)].to_numpy(float)
-        squares = FunctionTransformer(lambda logs: np.hstack([logs, logs**2]))
-        model = make_pipeline(
-            FunctionTransformer(np.log), StandardScaler(), squares, LinearRegression()
-        )
+        logs = FunctionTransformer(np.log)
+        squares = FunctionTransformer(lambda scaled: np.hstack([scaled, scaled**2]))
+        model = make_pipeline(logs, StandardScaler(), squares, LinearRegression())
         predicted = cross_val_predict(model, x, y, groups=runs["label"], cv=LeaveOneGroupOut())
         fitted = r2_score(y, model.fit(x, y).predict(x))
         rows.append({"model": name, "fitted": fitted, "left out": r2_score(y, predicted)})

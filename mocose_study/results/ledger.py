@@ -132,19 +132,20 @@ def unjudged() -> pd.DataFrame:
 
 
 def by_profile() -> pd.DataFrame:
-    """A row a claim, a column a profile that has runs and judges: the verdicts side by side."""
-    folder = study_folder() / "data" / "runs"
-    there = [p for p in PROFILES if any((folder / p).glob("*.json"))]
-    there = [p for p in there if PROFILES[p].seeds >= SEEDS_NEEDED]
-    return pd.DataFrame({p: judged(p).set_index("id")["verdict"] for p in there})
+    """A row a claim that several profiles judge, a column a profile: its verdict and our effect."""
+    folder, cells = study_folder() / "data" / "runs", {}
+    for name, profile in PROFILES.items():
+        if profile.seeds >= SEEDS_NEEDED and any((folder / name).glob("*.json")):
+            table = judged(name).set_index("id").query("n > 0")
+            cells[name] = table["verdict"] + table["effect"].map(" ({:+.2f})".format)
+    return pd.DataFrame(cells).dropna(thresh=2)
 
 
 def spread_of_seeds(profile: str) -> float:
     """Standard deviation of the average over seeds, in points: the median over the points with
     five seeds or more that draw anything; NaN where there are none."""
-    tables = [table_of(grid, profile) for grid in GRIDS.values()]
-    scores = [table.astype({METRIC: float}).groupby("label")[METRIC] for table in tables]
-    found = pd.concat([by_label.agg(["count", "std"]) for by_label in scores])
+    tables = (table_of(grid, profile).astype({METRIC: float}) for grid in GRIDS.values())
+    found = pd.concat([t.groupby("label")[METRIC].agg(["count", "std"]) for t in tables])
     return float(found.loc[found["count"].ge(SEEDS_NEEDED) & found["std"].gt(0), "std"].median())
 
 

@@ -49,6 +49,18 @@ def test_verdicts_come_from_the_rules_and_stand_beside_the_papers_effect(runs):
     assert set(ledger.judged("quick")["verdict"]) == {"no runs"}  # which has one seed
 
 
+def test_profiles_stand_side_by_side(runs, monkeypatch, tmp_path):
+    """tiny and mini have run files here; quick has too few seeds, and base has no runs."""
+    monkeypatch.setattr(ledger, "study_folder", lambda: tmp_path)
+    for profile in ("quick", "tiny", "mini"):
+        (tmp_path / "data" / "runs" / profile).mkdir(parents=True)
+        (tmp_path / "data" / "runs" / profile / "a-run.json").touch()
+    table = ledger.by_profile()
+    assert list(table) == ["tiny", "mini"]
+    assert list(table.index) == [WORSE, LEVEL]  # the third claim has no runs
+    assert set(table.loc[WORSE]) == {"supported (+0.98)"}
+
+
 def test_the_family_is_all_claims_of_a_paper(runs, monkeypatch):
     """p of 0.01, 0.04 and 0.02; what is not testable counts as 1: 3 x 0.01 and 1.5 x 0.04."""
     made = pd.DataFrame(
