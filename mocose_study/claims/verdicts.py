@@ -233,7 +233,7 @@ def _reason(word: str, label: str, edges: tuple, level: float, found: dict[str, 
     of = f"n = {x.n} seeds" if effect.fixed < 2 else "no seeds drawn"
     of += ", test pairs resampled" if effect.fixed and len(effect.by_pairs) else ""
     return (
-        f"{'all alike: ' if word == ALIKE else ''}{label}{closest}: {x.mean:.4g}, "
-        f"{100 * level:.4g} % interval {x.low:.4g} to {x.high:.4g}, {of}; "
+        f"{'all alike: ' if word == ALIKE else ''}{label}{closest}: {x.mean:.3g}, "
+        f"{100 * level:.4g} % interval {x.low:.3g} to {x.high:.3g}, {of}; "
         f"{part} of the interval lies {place}"
     )

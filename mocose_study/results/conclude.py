@@ -71,7 +71,7 @@ def paragraph(grid: Grid, profile: str, seeds, brief: bool) -> str:
     found, (metric, means) = verdicts_on(grid, runs), means_of(grid, runs)
     first, counted = "", found
     if not isinstance(found, str):
-        first, counted = headline(found), f"Of the section's {len(found)} claims: {tally(found)}."
+        first, counted = headline(found), f"Verdicts on its claims: {tally(found)}."
     where, how_sure = (spread(metric, means), sure(means)) if len(means) > 1 else ("", "")
     said = [counted, where] if brief else [first, counted, where, how_sure]
     return " ".join(filter(None, [question, *said]))

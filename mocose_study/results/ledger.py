@@ -119,7 +119,7 @@ def _line(row: dict) -> str:
     finite = {name: row[name] for name in ("effect", "reported") if np.isfinite(row[name])}
     numbers = {"effect": "", "reported": ""} | {k: f"{x:.2f}" for k, x in finite.items()}
     interval = f"{row['low']:.2f} to {row['high']:.2f}" if row["low"] == row["low"] else ""
-    color = (VERDICTS | {"no runs": "#555555"})[row["verdict"]]
+    color = (VERDICTS | dict.fromkeys((UNTESTABLE, "no runs"), "#555555"))[row["verdict"]]
     about = {"color": color, "interval": interval, "n": row["n"] or ""}
     return "".join(filled("claim.html", **texts, **numbers, **about).splitlines())
 

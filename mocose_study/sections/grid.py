@@ -92,21 +92,21 @@ class Grid:
     def configs(self, profile: str, seeds=None) -> list[Config]:
         return [config for _, config in self.runs(profile, seeds)]
 
-    def labels(self, profile: str) -> list[str]:
-        """The labels in the order in which the points are written down."""
-        return [point.label for point in self.points_at(profile)]
-
     def table(self, profile: str) -> pd.DataFrame:
         """The points: fields in which they differ, and the traceable distance of constant decays."""
         points = self.points_at(profile)
         configs = [self.config(p, profile, 0) for p in points]
         names = dict.fromkeys(name for p in points for name in (*p.fields, *p.scale))
-        rows = [{name: getattr(c, name) for name in names} for c in configs]
-        frame = pd.DataFrame(rows, index=pd.Index([p.label for p in points], name="point"))
-        frame = frame.map(lambda value: f"{value:g}" if isinstance(value, float) else value)
+        rows = [{name: text(getattr(config, name)) for name in names} for config in configs]
+        frame = pd.DataFrame(rows, pd.Index([p.label for p in points], name="point"))
         reach = [c.traceable_distance if c.ema_schedule == "constant" else None for c in configs]
-        frame["traceable distance"] = pd.Series(reach, frame.index, dtype=float).round(2)
+        frame["traceable distance"] = ["" if x is None else f"{x:.2f}" for x in reach]
         return frame
+
+
+def text(value) -> str:
+    """A field's value for people: 1 for 1.0, and None where the field is not set."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def draws_nothing(point: Point, common: dict[str, Any]) -> bool:

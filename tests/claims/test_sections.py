@@ -40,6 +40,15 @@ def test_a_label_with_braces_is_a_point_for_each_setting():
     assert made[1].fields == {"ema_decay": 1.0, "queue_size": 8}
 
 
+def test_a_table_shows_the_fields_that_differ_as_they_were_given():
+    """Decay 0.5 and a queue of two batches of 64 reach back 1 / (1 - 0.5) + 2 steps."""
+    points = Point("a", {"ema_decay": 0.5}), Point("b", {"predictor_dim": 8, "ema_decay": 1.0})
+    table = Grid("?", points, common={"queue_size": 128}).table("tiny")
+    assert table.loc["a"].tolist() == ["0.5", "None", "4.00"]
+    assert table.loc["b"].tolist() == ["1", "8", "inf"]
+    assert list(table) == ["ema_decay", "predictor_dim", "traceable distance"]
+
+
 def test_the_committed_sections_are_what_their_papers_describe():
     """A point of each form, its config worked out by hand."""
     config = GRIDS["batch_steps"].config(GRIDS["batch_steps"].points[5], "tiny", 3)

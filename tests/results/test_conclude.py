@@ -14,7 +14,7 @@ def test_a_section_is_answered_with_its_verdicts_and_its_spread(study):
     write_all(seeds=6)
     text = conclude.answer([GRID], "tiny", range(6)).data
     assert text == (
-        "**How fast?** Of the section's 2 claims: 1 supported, 1 not supported. By average of the "
+        "**How fast?** Verdicts on its claims: 1 supported, 1 not supported. By average of the "
         "test tasks, the 3 points lie between 50 (0.7) and 64 (0.85)."
     )
 
