@@ -15,6 +15,7 @@ from .explain import distance_to_optimum
 
 METRIC = "sts_avg"  # of the chosen weights, mean over the test tasks, Spearman x 100
 LAST = "sts_last"  # the same of the weights after the last step; runs that train have it
+ENDS = (" all", " mean", " wmean", METRIC, LAST, "sts_dev", "open_avg")  # of correlations' names
 SHAPE = ("alignment dev", "uniformity dev")
 
 
@@ -35,9 +36,9 @@ def table_of(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
     for label, record in records(grid, profile, seeds):
         row = {"label": label, "profile": profile, "id": record["id"]}
         row |= {k: str(v) if isinstance(v, list) else v for k, v in record["config"].items()}
-        row |= {k: 0.0 if value is None else value for k, value in record["metrics"].items()}
-        row |= {name: record.get(name) for name in ("resampled", "rules")}
-        rows.append(row | derived(record))
+        metrics = record["metrics"].items()
+        row |= {k: 0.0 if v is None and k.endswith(ENDS) else v for k, v in metrics}
+        rows.append(row | {k: record.get(k) for k in ("resampled", "rules")} | derived(record))
     none = ["label", "profile", "id", *FIELDS, METRIC, "rules", "best_step"]
     return pd.DataFrame(rows, columns=None if rows else none)
 
@@ -66,8 +67,7 @@ def summary(runs: pd.DataFrame, by: str, metric: str = METRIC) -> pd.DataFrame:
 
 def filled(template: str, **values) -> str:
     """A file of `templates/` with the values in their places."""
-    text = (files(__package__) / "templates" / template).read_text(encoding="utf-8")
-    return text.format(**values)
+    return (files(__package__) / "templates" / template).read_text("utf-8").format(**values)
 
 
 def markdown(table: pd.DataFrame) -> str:

@@ -54,6 +54,15 @@ def test_a_correlation_that_is_undefined_counts_as_nothing(study):
     assert show.beside_paper(GRID, runs)["mean"].tolist() == [30.0]
 
 
+def test_what_is_undefined_and_no_correlation_stays_so(study):
+    """An alignment of 0 would be perfect, and an accuracy of 0 worse than chance."""
+    undefined = {"STS12 test all": math.nan, "alignment dev": math.nan, "MR test": math.nan}
+    write(GRID.configs("tiny", [0])[0], metrics={"sts_avg": 0.0, **undefined})
+    (row,) = tables.table_of(GRID, "tiny", [0]).to_dict("records")
+    assert row["STS12 test all"] == 0.0
+    assert pd.isna(row["alignment dev"]) and pd.isna(row["MR test"])
+
+
 def test_a_damaged_run_is_named_and_not_shown(runs, caplog):
     path = run_file(GRID.configs("tiny", [0])[0], "tiny")
     path.write_text(path.read_text().replace("60.0", "99.0", 1))
