@@ -28,9 +28,8 @@ def queue_point(profile: str, decay: float, queue: int, batch: int) -> None:
     config = configure(profile, ema_decay=decay, **sizes, **GRIDS["queue"].fields_at(profile))
     distance = f"maximum traceable distance {config.traceable_distance:.2f} steps"
     print(f"{distance}; {show.stored(config, profile)}")
-    with plt.ioff():
-        figure = plots.queue_ages(ages_over_time(config, steps=24), f"K = {queue}, batch {batch}")
-        display(figure)
+    figure = plots.queue_ages(ages_over_time(config, steps=24), f"K = {queue}, batch {batch}")
+    display(figure)
     plt.close(figure)
 
 
