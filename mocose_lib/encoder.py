@@ -94,7 +94,10 @@ class Encoder(nn.Module):
         if trained is not None and not any("pooler" in key for key in report["missing_keys"]):
             encoder.pooler.load_state_dict(trained.dense.state_dict())
         model.pooler = None  # `encoder.pooler` takes its place
-        saving.load_pooler(encoder.pooler, Path(name))
+        try:
+            saving.load_pooler(encoder.pooler, Path(name))
+        except (SafetensorError, RuntimeError) as cause:
+            raise unusable(name, cause) from cause
         return encoder.eval()
 
     def save(self, folder: str | Path, normalize: bool = False) -> Path:

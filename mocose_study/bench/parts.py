@@ -119,7 +119,7 @@ def transfer_turn(encoder: Encoder) -> dict[str, float]:
 
 def probing(encoder: Encoder, name: str, tick: Tick) -> None:
     """Looks at the geometry over and over, as training does every `probe_every` steps."""
-    probe = Probe(encoder, name)
+    probe = Probe(encoder.encode, name)
     while True:
         tick()
         probe()

@@ -9,7 +9,7 @@ edge, or fewer than 5 seeds -> *inconclusive*; a point without runs -> *no runs*
 - if the interval crosses an edge of the range and its half-width exceeds the paper's effect (of
   an equivalence: its margin), so that these runs could not have seen it. An interval that crosses
   no edge has decided in spite of its width, for the claim or against it;
-- if the claim is supported by beating a rival that scores below its own start;
+- if the claim is decided by a rival that scores below its own start, and so does not work;
 - if both points draw nothing and their error over test pairs is unknown.
 
 Effects are in the unit of the metric: points (Spearman x 100) for the STS scores.
@@ -58,8 +58,8 @@ class Verdict:
     """The answer and the figures behind it.
 
     effect, low, high: the mean effect over `n` seeds and its interval at `level`; of several
-    comparisons (Best) the deciding one. p: t test of the effect against the nearest edge of the
-    rule's range. What could not be computed is NaN.
+    comparisons (Best) the deciding one, `pair` ("a minus b"). p: t test of the effect against the
+    nearest edge of the rule's range. What could not be computed is NaN.
     """
 
     verdict: str
@@ -70,6 +70,7 @@ class Verdict:
     n: int = 0
     level: float = LEVEL
     p: float = math.nan
+    pair: str = ""
 
 
 Found = dict[str, Effect] | Verdict  # effects by label, or the verdict where there are none
@@ -85,7 +86,7 @@ def verdicts(
     `runs` has one row per run: label or config fields, `seed` and metrics as columns; `resampled`
     may hold the average on resampled test pairs, a list aligned between runs. `control` is judged
     at the last step of training where the runs have it (`sts_last`). `starts` names by a rival's
-    label the point that it started from: to beat a rival below its start supports nothing.
+    label the point that it started from: a rival below its start decides nothing by losing.
     Raises InputError for a repeated id, and for a point that names no column or fits several runs
     of a seed.
     """
@@ -152,24 +153,28 @@ def _testable(claim: Claim, answer: Verdict, control: Verdict | None) -> Verdict
     if sought is None or not crosses or answer.n < SEEDS_NEEDED or half <= abs(sought):
         return answer
     what = "the margin" if equivalence else "the paper's effect"
-    reason = f"{what} is {abs(sought):.2g}; we could see {half:.2g}"
+    reason = f"{answer.pair}: {what} is {abs(sought):.2g}; we could see {half:.2g}"
     return replace(answer, verdict=UNTESTABLE, reason=reason)
 
 
 def _with_working_rival(claim: Claim, answer: Verdict, runs: pd.DataFrame, starts) -> Verdict:
-    """The answer, with its reason, if the rival scores below the point that it started from."""
-    start = starts.get(getattr(claim.rule, "b", {}).get("label"))
-    if answer.verdict == "no runs" or not start:
-        return answer
-    found = effects([(claim.rule.b, {"label": start})], runs, claim.metric)
-    if isinstance(found, Verdict):
-        return replace(answer, verdict=found.verdict, reason=found.reason)
-    (lead,) = (effect.mean for effect in found.values())
-    if not lead < 0:
-        return answer
-    word = UNTESTABLE if answer.verdict == "supported" else answer.verdict
-    rival = f"rival does not work: {name(claim.rule.b)} lies {-lead:.2g} below {start}"
-    return replace(answer, verdict=word, reason=f"{rival}; {answer.reason}")
+    """The answer, with its reason, if a rival scores below the point that it started from.
+
+    Such a rival is `b` that is beaten, or `a` that does not win.
+    """
+    for side, word in (("b", "supported"), ("a", "not supported")):
+        rival = getattr(claim.rule, side, {})
+        start = starts.get(rival.get("label"))
+        if answer.verdict == "no runs" or not start:
+            continue
+        found = effects([(rival, {"label": start})], runs, claim.metric)
+        if isinstance(found, Verdict):
+            return replace(answer, verdict=found.verdict, reason=found.reason)
+        if (lead := next(iter(found.values())).mean) < 0:
+            reason = f"rival does not work: {name(rival)} lies {-lead:.2g} below {start}"
+            answer = replace(answer, reason=f"{reason}; {answer.reason}")
+            answer = replace(answer, verdict=UNTESTABLE) if answer.verdict == word else answer
+    return answer
 
 
 def judge(rule: Rule, found: Found, level: float = LEVEL) -> Verdict:
@@ -192,7 +197,7 @@ def judge(rule: Rule, found: Found, level: float = LEVEL) -> Verdict:
         reason = _reason(word, label, edges, level, found)
     x = found[label].interval(level)
     word = "not supported" if word == ALIKE else word
-    return Verdict(word, reason, x.mean, x.low, x.high, x.n, level, _p(found, edges))
+    return Verdict(word, reason, x.mean, x.low, x.high, x.n, level, _p(found, edges), label)
 
 
 def _answer(rule: Rule, found: dict[str, Effect], level: float) -> tuple[str, str, float]:
@@ -210,7 +215,8 @@ def _answer(rule: Rule, found: dict[str, Effect], level: float) -> tuple[str, st
         -rule.margin < x.low and x.high < rule.margin for x in intervals.values()
     ):
         return ALIKE, closest, level
-    return "inconclusive", closest, level
+    outside = intervals[closest].high <= low or intervals[closest].low >= high
+    return "inconclusive", closest, stricter if outside else level  # the one that left it open
 
 
 def _p(found: dict[str, Effect], edges: tuple[float, float]) -> float:

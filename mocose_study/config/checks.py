@@ -5,7 +5,7 @@ from typing import Literal, get_args, get_origin
 POOLER_UNUSED = ("simcse", "s_simcse", "simcse_supervised", "ct", "flow", "is_bert", "declutr")
 VIEWS_DISTORTED = ("mocose",)  # by position shuffle and cut-offs
 TEXT_AUGMENTED = ("mocose", "simcse")
-SHORTENED = (*TEXT_AUGMENTED, "s_simcse", "simcse_supervised")  # by crop and word deletion
+SHORTENED = (*TEXT_AUGMENTED, "s_simcse")  # by crop and word deletion
 MODELS_NEEDED = {"synonym": 1, "insertion": 1, "paraphrase": 1, "back_translation": 2}
 
 
@@ -13,8 +13,6 @@ def contradictions(c):
     """A sentence for everything that is wrong with the Config `c`."""
     if c.batch_size > c.corpus_size:
         yield f"batch_size = {c.batch_size} is larger than corpus_size = {c.corpus_size}."
-    if c.whitened_on > c.corpus_size:
-        yield f"whitened_on = {c.whitened_on} is larger than corpus_size = {c.corpus_size}."
     distorted = c.position_shuffle or c.token_cutoff > 0 or c.feature_cutoff > 0
     shortened = c.crop > 0 or c.word_deletion > 0
     rewritten = c.text_augmentation != "none"

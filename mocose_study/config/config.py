@@ -50,7 +50,6 @@ class Config(Settings):
     eval_max_length: Annotated[int, Range(4)] = 128  # tokens
     transfer: bool = False  # measure the transfer tasks, too
     resamples: Count = 0  # of the test pairs, each scored once more
-    whitened_on: Count = 0  # sentences of the corpus whose whitening follows training; 0: none
 
     # views
     crop: Share = 0.0  # tokens cut away at the two ends of a sentence
@@ -116,7 +115,7 @@ class Config(Settings):
 ADDED_LATER: dict[str, Any] = {"encode_rows": None, "compiled": "none"}
 
 # Fields that the first runs had and no run has now, with the only value that they ever had.
-REMOVED: dict[str, Any] = {"freeze_steps": 0}
+REMOVED: dict[str, Any] = {"freeze_steps": 0, "whitened_on": 0}
 
 FIELDS = {field.name: field for field in fields(Config)}
 

@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 import logging
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -36,14 +37,14 @@ def stored(key: str, batches: Callable[[], Iterable[dict]]) -> datasets.Dataset:
         log.warning("the cached table %s is damaged; it is made anew", path.name)
         path.unlink()
     try:
-        new = cache_folder() / f"{key}.arrow"
+        new = cache_folder() / f"new-{os.getpid()}-{key}.arrow"  # another process may make it, too
         made = write_atomically(new, lambda part: _write(part, batches()))
     except OSError as cause:
         why = f"{cache_folder()} cannot be written ({cause.strerror or cause})"
         raise InputError(
             f"{why}; free its disk, or let MOCOSE_STUDY name another folder."
         ) from cause
-    return _opened(made.replace(made.with_suffix(f".{sha256(made)[:DIGITS]}.arrow")), key)
+    return _opened(made.replace(made.with_name(f"{key}.{sha256(made)[:DIGITS]}.arrow")), key)
 
 
 def _opened(path: Path, key: str) -> datasets.Dataset:

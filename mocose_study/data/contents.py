@@ -51,7 +51,7 @@ def _files(names: Iterable[str]) -> str:
     data, found = folder(), ""
     recorded = checksums(shipped("SHA256SUMS").parent)
     for name in names:
-        places = (Path(name), shipped(name), *([data / name] if data else []))
+        places = (shipped(name), *([data / name] if data else []), Path(name))
         path = next((place for place in places if place.is_file()), None)
         known = sha256(path) if path else recorded.get(name)
         found += known or (name in ON_HUB and revision_on_hub(*ON_HUB[name])) or name

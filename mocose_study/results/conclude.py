@@ -11,12 +11,13 @@ from IPython.display import Markdown
 
 from mocose_study.claims.verdicts import SEEDS_NEEDED, UNTESTABLE, WORDS, verdicts
 from mocose_study.config import PROFILES, choose, configure
+from mocose_study.sections.claims import PAPERS
 from mocose_study.sections.grid import HARMFUL, Grid
 
 from .show import blank
 from .tables import LAST, METRIC, summary, table_of
 
-COLUMNS = ["text", "verdict", "effect", "low", "high", "n", "paper", "reason"]
+COLUMNS = "text verdict effect low high n paper measure reason".split()
 MEANING = {
     METRIC: "average of the test tasks",
     LAST: "average of the test tasks at the last step",
@@ -26,10 +27,14 @@ MEANING = {
 
 
 def verdict_table(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame | Markdown:
-    """What the runs say to each claim: verdict, effect with interval, the paper's effect, reason."""
+    """What the runs say to each claim: verdict, effect with interval, the paper's effect, reason.
+
+    *measure*: what the effect is a difference of.
+    """
     found = verdicts_on(grid, runs)
     if isinstance(found, str):
         return Markdown(found)
+    found["measure"] = found["metric"].map(lambda metric: MEANING.get(metric, metric))
     return blank(found.set_index("id")[COLUMNS].round(2))
 
 
@@ -80,10 +85,11 @@ def paragraph(grid: Grid, profile: str, seeds, brief: bool) -> str:
 def headline(found: pd.DataFrame) -> str:
     """The section's first claim, and what the runs say to it."""
     first = found.iloc[0]
-    source = first["source"][0].upper() + first["source"][1:]
+    ours = first["source"] == PAPERS["study"]
+    said = "We asked whether this holds" if ours else f"{first['source']} says"
     here = "This is" if first["verdict"] == UNTESTABLE else "Here this is"
     answer = f"{first['verdict']} ({first['reason']})"
-    return f"{source} says: “{first['text']}” {here} {answer}."
+    return f"{said}: “{first['text']}” {here} {answer}."
 
 
 def tally(found: pd.DataFrame, shown=str) -> str:

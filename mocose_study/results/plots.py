@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator
 
 from mocose_study.data.files import study_folder
-from mocose_study.sections.grid import TOO_HIGH
+from mocose_study.sections.grid import HARMFUL
 
 from .style import (
     OURS,
@@ -21,6 +22,7 @@ from .style import (
     dots,
     legend_right,
     mark_legend,
+    off_axis,
     panel,
     rows_figure,
     style,
@@ -39,12 +41,16 @@ def save(figure: Figure, table: pd.DataFrame, profile: str, stem: str) -> Path:
     return path
 
 
-def scores(runs: pd.DataFrame, labels: list[str], metric: str, xlabel: str) -> Figure:
-    """A row a setting: seeds, mean and 95 % interval. xlabel: what varies."""
-    labels = [label for label in labels if label != TOO_HIGH]  # it would stretch the axis
-    figure, ax = rows_figure(labels, POINTS, xlabel)
+def scores(
+    runs: pd.DataFrame, labels: list[str], metric: str, varied: str, unit: str = POINTS
+) -> Figure:
+    """A row a setting: seeds, mean and 95 % interval. A unit of one's own has its zero marked."""
+    figure, ax = rows_figure(labels, unit, varied)
+    if unit != POINTS:
+        ax.axvline(0, color="black", lw=0.8)
     for y, label in enumerate(labels):
-        dots(ax, y, runs.loc[runs["label"] == label, metric].to_numpy(), color_of(label))
+        draw = off_axis if label in HARMFUL else dots
+        draw(ax, y, runs.loc[runs["label"] == label, metric].to_numpy(), color_of(label))
     return figure
 
 
@@ -53,7 +59,7 @@ def beside_paper(
     labels: list[str],
     paper: dict[str, float],
     metric: str,
-    xlabel: str,
+    varied: str,
     reference: str | None = None,
     claims: Sequence = (),
 ) -> Figure:
@@ -61,18 +67,17 @@ def beside_paper(
 
     Encoder and data differ between the two, so only differences can be compared. Ours are paired
     by seed. reference: a label; where it has no runs, the paper's best setting, or the first.
-    claims: those on `metric` have their thresholds drawn. xlabel: what varies.
+    claims: those on `metric` have their thresholds drawn.
     """
-    labels = [label for label in labels if label != TOO_HIGH]  # it would stretch the axis
     known = [label for label in labels if label in paper]
     if reference not in labels:
         reference = max(known, key=paper.get, default=(labels or [""])[0])
-    figure, ax = rows_figure(labels, f"points above or below “{reference}”", xlabel)
+    figure, ax = rows_figure(labels, f"points above or below “{reference}”", varied)
     table = runs.pivot(index="seed", columns="label", values=metric)
     for y, label in enumerate(labels):
         if label != reference:
             values = (table[label] - table[reference]).dropna().to_numpy()
-            dots(ax, y, values, color_of(label))
+            (off_axis if label in HARMFUL else dots)(ax, y, values, color_of(label))
     if reference in paper:
         gaps = {labels.index(name): paper[name] - paper[reference] for name in known}
         ax.plot(list(gaps.values()), list(gaps), "D", color=PAPER, ms=6, mfc="none", zorder=4)
@@ -190,29 +195,20 @@ def matrix(values: pd.DataFrame, paper: pd.DataFrame, title: str) -> Figure:
     return figure
 
 
-def effects(table: pd.DataFrame, seeds: pd.DataFrame, xlabel: str) -> Figure:
-    """A row an effect with its interval: columns point, difference, low, high.
+def against(runs: pd.DataFrame, x: str, y: str, xlabel: str, ylabel: str, best: float) -> Figure:
+    """Every run over a number on a log axis: colour by decay, mark by queue and batch.
 
-    seeds: point and difference of every seed, drawn below the row's line.
+    best: where the paper finds its best; a line marks it.
     """
-    table = table[table["point"] != TOO_HIGH]  # it would stretch the axis
-    figure, ax = rows_figure(table["point"].tolist(), xlabel)
-    rows = pd.Series(range(len(table)), table["point"])
-    ax.axvline(0, color="black", lw=0.8)
-    ax.hlines(rows, table["low"], table["high"], colors=OURS, lw=2)
-    ax.plot(table["difference"], rows, "o", color=OURS, ms=6, zorder=3)
-    ax.scatter(seeds["difference"], seeds["point"].map(rows) + 0.3, 12, OURS, alpha=0.45, lw=0)
-    return figure
-
-
-def against(runs: pd.DataFrame, x: str, y: str, xlabel: str, ylabel: str) -> Figure:
-    """Every run over a number on a log axis; the mean of each value of x as a line."""
-    figure, ax = panel(3.8)
-    shapes = {"hue": "batch_size", "style": "queue_size", "palette": "viridis", "alpha": 0.8}
-    sns.scatterplot(runs, x=x, y=y, s=45, ax=ax, **shapes)
-    means = runs.groupby(x)[y].mean()
-    ax.plot(means.index, means, "k-", lw=1, zorder=1, label="mean")
+    figure, ax = panel(4.4)
+    parts = ("ema_decay", "queue_size", "batch_size")
+    decay, queue, batch = (runs[name].map("{:g}".format) for name in parts)
+    shown = runs.assign(**{"decay η": decay, "K, B": queue + ", " + batch})
+    shapes = {"hue": "decay η", "style": "K, B", "palette": "viridis", "alpha": 0.8}
+    sns.scatterplot(shown.sort_values([*parts]), x=x, y=y, s=45, ax=ax, **shapes)
+    ax.axvline(best, color=PAPER, lw=1.2, ls="--", zorder=0, label=f"the paper's best, {best:g}")
     ax.set(xlabel=xlabel, ylabel=ylabel, xscale="log")
+    ax.xaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), minor_locator=NullLocator())
     ax.xaxis.set_major_formatter("{x:g}")
     legend_right(ax)
     return figure

@@ -71,6 +71,13 @@ def dots(ax: Axes, y: float, values: np.ndarray, color: str) -> None:
     ax.errorbar(found.mean, y, xerr=ends, fmt="o", ms=6, capsize=3, color=color)
 
 
+def off_axis(ax: Axes, y: float, values: np.ndarray, color: str) -> None:
+    """The mean of a row as a number: the dots of what is there to do harm would stretch the axis."""
+    if len(values):
+        place = {"transform": ax.get_yaxis_transform(), "va": "center", "color": color}
+        ax.text(0.01, y, f"◂ {values.mean():.1f}", **place)
+
+
 def mark_legend(figure: Figure, marks: dict[str, tuple[str, str]]) -> None:
     """A legend above the axes, {name: (mark, colour)}; a diamond, the paper's mark, is hollow."""
     handles = [

@@ -17,6 +17,7 @@ from mocose_study.data.corpora import text_lines
 from mocose_study.data.labelled import transfer_tasks
 from mocose_study.data.sources import folder
 from mocose_study.fast import logistic
+from mocose_study.runs.files import finite
 from mocose_study.sections import GRIDS
 from mocose_study.systems.base import Fitted
 
@@ -56,6 +57,8 @@ def encode_of(name: str, pooling: Pooling | None = None) -> Encode:
         from sentence_transformers import SentenceTransformer
     except ImportError:
         raise InputError(f"{name} needs sentence-transformers; install it with pip.") from None
+    if pooling:
+        raise InputError(f"{name} has a pooling of its own; leave --pooling out.")
     model = SentenceTransformer(str(source), trust_remote_code=False)
     return lambda sentences: model.encode(list(sentences), show_progress_bar=False)
 
@@ -79,6 +82,7 @@ def measure(
 
 def show(scores: Mapping, as_json: bool = False, beside: str | None = None) -> None:
     """Prints scores, a line each. `beside` names a profile whose systems get columns of their own."""
+    scores = finite(dict(scores))
     if as_json:
         print(json.dumps(scores, indent=1))
         return

@@ -10,7 +10,7 @@ from torch import nn
 
 from mocose_lib import InputError
 from mocose_lib.encoder import OFFSETS
-from mocose_study.data.encoders import locate
+from mocose_study.data.encoders import PINNED, locate
 
 LONGEST = 512  # tokens, of a model that names no limit
 
@@ -47,14 +47,14 @@ def load(name: str, device, masked: bool = False) -> LanguageModel:
     sequence-to-sequence and causal. Raises InputError when there is no such model, when it cannot
     be read, or when its file lacks weights of the language-model head.
     """
-    source = locate(name) or name
-    options = dict(output_loading_info=True, dtype=torch.float32)
+    source, pinned = locate(name) or name, {"revision": PINNED.get(name, "main")}
+    options = dict(output_loading_info=True, dtype=torch.float32, **pinned)
     try:
-        both = transformers.AutoConfig.from_pretrained(source).is_encoder_decoder
+        both = transformers.AutoConfig.from_pretrained(source, **pinned).is_encoder_decoder
         kind = "MaskedLM" if masked else "Seq2SeqLM" if both else "CausalLM"
         loader = getattr(transformers, f"AutoModelFor{kind}")
         model, report = loader.from_pretrained(source, **options)
-        tokenizer = transformers.AutoTokenizer.from_pretrained(source)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(source, **pinned)
     except (OSError, ValueError, ImportError, SafetensorError) as cause:
         raise InputError(
             f"the augmentation model {name!r} cannot be loaded "

@@ -15,13 +15,11 @@ from mocose_study.claims.record import rules_on_record
 from mocose_study.config import Config, choose
 from mocose_study.data import benchmarks, contents
 from mocose_study.data.checkpoint import Checkpoint
-from mocose_study.data.corpora import load_corpus
 from mocose_study.data.labelled import TRANSFER, transfer_tasks
 from mocose_study.fast import logistic
 from mocose_study.fast.processor import check_precision, default_device
 from mocose_study.systems import METHODS, probe
 from mocose_study.systems.base import Fitted
-from mocose_study.systems.whitening import whitened
 
 from .method import method_code
 from .stamp import stamp
@@ -52,7 +50,7 @@ def measured(
     trained = time.monotonic()
     if save:
         save(fitted)
-    encode = _encode(fitted, config)
+    encode = cached(fitted.encode)
     spread, quantiles = by_grade(encode, config)
     metrics = scores(encode, config) | probe.measure(encode, config.benchmark) | spread
     if fitted.progress.history:
@@ -71,13 +69,6 @@ def measured(
     seconds = round(training + time.monotonic() - trained, 2)
     record["stamp"] = stamp(device) | {"method_code": code}
     return record | {"seconds": seconds, "rules": rules}
-
-
-def _encode(fitted: Fitted, config: Config) -> Encode:
-    encode = cached(fitted.encode)
-    if not config.whitened_on:
-        return encode
-    return whitened(encode, list(load_corpus(config.corpus, config.whitened_on)["sentence"]))
 
 
 def _log_collapse(fitted: Fitted) -> str | None:

@@ -106,4 +106,5 @@ def _claims(row, labels: Collection[str]) -> list[Claim]:
         return [claim]
     text = f"The effect has the paper's size ({effect:g} points), or half of it at least."
     size = replace(claim, id=f"{row.id}-size", text=text, size=True)
-    return [replace(claim, rule=Better(rule.a, rule.b)), size]
+    direction = f"{claim.text} (Here its direction alone.)"
+    return [replace(claim, text=direction, rule=Better(rule.a, rule.b)), size]

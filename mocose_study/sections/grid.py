@@ -17,6 +17,9 @@ from mocose_study.data.files import shipped
 
 CONTROL, TOO_HIGH = HARMFUL = ("control: decay 0", "control: rate too high")  # labels of points
 
+# beginnings of the names of fields that no other system has
+MOCOSE_ALONE = ("ema_", "queue_", "fgsm_", "projection_", "predictor_", "detach_", "target_")
+
 
 @dataclass(frozen=True)
 class Point:
@@ -97,15 +100,19 @@ class Grid:
         points = self.points_at(profile)
         configs = [self.config(p, profile, 0) for p in points]
         names = dict.fromkeys(name for p in points for name in (*p.fields, *p.scale))
-        rows = [{name: text(getattr(config, name)) for name in names} for config in configs]
+        rows = [{name: shown(config, name) for name in names} for config in configs]
         frame = pd.DataFrame(rows, pd.Index([p.label for p in points], name="point"))
-        reach = [c.traceable_distance if c.ema_schedule == "constant" else None for c in configs]
-        frame["traceable distance"] = ["" if x is None else f"{x:.2f}" for x in reach]
-        return frame
+        told = [c.method == "mocose" and c.ema_schedule == "constant" for c in configs]
+        reach = pd.Series([f"{c.traceable_distance:.2f}" for c in configs], frame.index)
+        return frame.assign(**{"traceable distance": reach.where(told, "")})
 
 
-def text(value) -> str:
-    """A field's value for people: 1 for 1.0, and None where the field is not set."""
+def shown(config: Config, name: str) -> str:
+    """A field for people: 1 for 1.0, and nothing where another system than MoCoSE has no use for
+    it. None is a field that is not set."""
+    if config.method != "mocose" and name.startswith(MOCOSE_ALONE):
+        return ""
+    value = getattr(config, name)
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

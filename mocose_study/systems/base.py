@@ -201,9 +201,7 @@ def train_system(
     parts = [part for part in system.modules() if isinstance(part, Encoder)]
     pretrained = [parameter for part in parts for parameter in part.model.parameters()]
     trainer = Trainer(config, system.train(), system, pretrained)
-    evaluation = Evaluation(
-        config, system.encode, Probe(system.encoder, config.benchmark, system.head)
-    )
+    evaluation = Evaluation(config, system.encode, Probe(system.encode, config.benchmark))
     trainer.resume(checkpoint)
     trainer.probe_if_due(evaluation.probe if trainer.progress.step == 0 else None)
     half = config.precision == "bf16"

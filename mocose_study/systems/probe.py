@@ -8,10 +8,8 @@ from collections.abc import Mapping
 from functools import cache
 
 import numpy as np
-import torch
 from jaxtyping import Float
 
-from mocose_lib import Encoder
 from mocose_lib.evaluation import geometry
 from mocose_lib.evaluation.sts import Encode
 from mocose_study.data import benchmarks
@@ -88,33 +86,22 @@ def collapsed_since(history: list[dict]) -> str | None:
 class Probe:
     """Alignment, uniformity, mean cosine and effective rank, cheap enough for every tenth step.
 
-    They come from a sample of the dev split that is always the same and is tokenised once. A
-    trajectory shows how a run moves (SimCSE Figure 2); a single value differs from that of
-    `measure`. `head` maps the encoder's vectors to what is measured. No random number is drawn.
+    They come from a sample of the dev split that is always the same. A trajectory shows how a run
+    moves (SimCSE Figure 2); a single value differs from that of `measure`. No random number is
+    drawn.
     """
 
-    def __init__(self, encoder: Encoder, benchmark: str, head=None):
-        self.encoder, self.head = encoder, head
+    def __init__(self, encode: Encode, benchmark: str):
+        self.encode = encode
         first, second, every = sentences(benchmark)
         rng = np.random.default_rng(0)
         close = rng.permutation(len(first))[:PROBE_PAIRS]
         some = rng.permutation(len(every))[:PROBE_SENTENCES]
         self.pairs = len(close)
-        chosen = [first[i] for i in close] + [second[i] for i in close] + [every[i] for i in some]
-        ids = encoder.tokenize(chosen)
-        order = np.argsort([len(tokens) for tokens in ids], kind="stable")
-        self.place = np.argsort(order)  # of each sentence of the sample in the order by length
-        parts = [order[i : i + PROBE_BATCH] for i in range(0, len(order), PROBE_BATCH)]
-        self.batches = [encoder.pad([ids[i] for i in part]) for part in parts]
+        self.sample = [part[i] for part in (first, second) for i in close]
+        self.sample += [every[i] for i in some]
 
-    @torch.no_grad()
     def __call__(self, step: int = 0) -> dict[str, float]:
-        training = self.encoder.training
-        self.encoder.eval()
-        found = torch.cat([self.encoder(self.encoder.words(i), mask) for i, mask in self.batches])
-        if self.encoder.pooling == "cls_pooler":
-            found = self.encoder.pooler(found)
-        self.encoder.train(training)
-        vectors = (self.head(found) if self.head else found).float().cpu().numpy()[self.place]
+        vectors = self.encode(self.sample, batch_size=PROBE_BATCH)
         x, y, some = np.split(vectors, [self.pairs, 2 * self.pairs])
         return {"alignment": geometry.alignment(x, y)} | describe(some)

@@ -23,7 +23,7 @@ from mocose_lib.batches import batches
 from mocose_lib.trainer import Progress
 from mocose_study.config import Config
 from mocose_study.data.corpora import column, load_corpus
-from mocose_study.data.encoders import locate
+from mocose_study.data.encoders import source
 
 from .base import Fitted, load_encoder, training_ids
 
@@ -46,7 +46,7 @@ def make_model(config: Config, encoder: Encoder):
     rates = ("hidden_dropout_prob", "attention_probs_dropout_prob")
     layers = {"num_hidden_layers": encoder.model.config.num_hidden_layers}
     transformer = modules.Transformer(
-        str(locate(config.encoder) or config.encoder),
+        str(source(config.encoder)),
         config_kwargs=layers | dict.fromkeys(rates, config.dropout),
         max_seq_length=config.max_length,
         model_kwargs={"dtype": torch.float32},

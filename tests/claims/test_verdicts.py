@@ -188,20 +188,21 @@ def test_what_these_runs_could_not_see_is_not_testable(difference, effect, word)
     answer = judged(Better(A, B), runs, effect=effect)
     assert answer.verdict == word
     if word == "not testable here":
-        assert answer.reason == "the paper's effect is 0.4; we could see 0.98"
+        assert answer.reason == "a minus b: the paper's effect is 0.4; we could see 0.98"
 
 
 def test_alike_or_equivalent_within_too_fine_a_margin_is_not_testable():
     runs = frame({"a": LEVEL_70, "b": shifted(70), "c": shifted(70)})
     rule = Best(A, [B, C], margin=0.5)
-    assert judged(rule, runs, effect=0.15).reason == "the paper's effect is 0.15; we could see 0.2"
+    unseen = judged(rule, runs, effect=0.15)
+    assert unseen.reason == "a minus b: the paper's effect is 0.15; we could see 0.2"
     assert judged(rule, runs, effect=0.3).reason.startswith("all alike")
     runs = frame({"a": shifted(70, WIDE), "b": LEVEL_70})
     answer = judged(EQUIVALENT, runs, effect=5.0)
-    assert answer.reason == "the margin is 0.5; we could see 0.98"
+    assert answer.reason == "a minus b: the margin is 0.5; we could see 0.98"
 
 
-def test_a_rival_that_does_not_work_supports_nothing():
+def test_a_rival_that_does_not_work_decides_nothing():
     runs = frame({"a": shifted(71), "b": LEVEL_70, "start": shifted(72), "low": shifted(69)})
 
     def beats(a, b, start) -> pd.Series:
@@ -214,6 +215,16 @@ def test_a_rival_that_does_not_work_supports_nothing():
     lost = beats(B, A, "start")
     assert lost.verdict == "not supported" and "a lies 1 below start" in lost.reason
     assert beats(A, B, "gone").verdict == "no runs"
+    refuted = verdicts([claim(Better(B, A))], runs, starts={"b": "start"}).iloc[0]
+    assert refuted.verdict == "not testable here"  # that b loses tells nothing of "b beats a"
+
+
+def test_an_open_superlative_shows_the_interval_that_left_it_open():
+    """One rival wins at 95 %, but it is one of two, each of which could win by chance."""
+    lost = [x - 1 + 0.72 * z for x, z in zip(LEVEL_70, (-1.26, -0.63, 0, 0.63, 1.26), strict=True)]
+    answer = judged(Best(A, [B, C]), frame({"a": lost, "b": LEVEL_70, "c": shifted(60)}))
+    assert answer.verdict == "inconclusive" and answer.level == pytest.approx(0.975)
+    assert answer.low < 0 < answer.high and "only part" in answer.reason
 
 
 # points that draw nothing

@@ -130,6 +130,8 @@ def test_json(mocose, monkeypatch):
     from mocose_study.results import use
 
     monkeypatch.setattr(use, "encode_of", lambda *_: None)
-    monkeypatch.setattr(use, "measure", lambda *_: {"sts_avg": 50.0})
+    monkeypatch.setattr(use, "measure", lambda *_: {"sts_avg": 50.0, "x all": float("nan")})
     _, out, _ = mocose("evaluate", "tiny", "--json")
-    assert json.loads(out) == {"sts_avg": 50.0}
+    assert "NaN" not in out and json.loads(out) == {"sts_avg": 50.0, "x all": None}
+    _, out, _ = mocose("evaluate", "tiny")
+    assert out.split() == ["sts_avg", "50.00", "x", "all", "undefined"]

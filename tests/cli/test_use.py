@@ -81,6 +81,13 @@ def test_the_hub_gets_the_folder_only_when_asked(saved, monkeypatch):
     assert calls == ["me/model", "me/model"]
 
 
+def test_a_pooling_is_not_dropped_where_the_folder_has_its_own(saved):
+    folder = saved[2]
+    (folder / "mocose.json").unlink()  # what is left is a folder of sentence-transformers
+    with pytest.raises(InputError, match="has a pooling of its own; leave --pooling out"):
+        use.encode_of(str(folder), "mean")
+
+
 def test_any_function_is_measured_on_any_files(study):
     def encode(sentences):
         return hashed_words(sentences, 64)

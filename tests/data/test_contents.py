@@ -133,3 +133,14 @@ def test_runs_of_an_encoder_that_is_not_here_are_found_by_its_recorded_digest(
     assert encoders.digest("tiny-1M") == "tiny-1M"
     folder.with_suffix(".digest").write_text(found)
     assert encoders.digest("tiny-1M") == found
+
+
+def test_a_runs_name_does_not_hang_on_the_current_folder(tmp_path, monkeypatch):
+    """A file there that is called like one of the study's is not what a run reads."""
+    config = configure("quick")
+    before = contents.digests(config)
+    for name in ("images2014", "snli2017"):
+        (tmp_path / "open").mkdir(exist_ok=True)
+        (tmp_path / "open" / f"{name}.tsv").write_text("another file")
+    monkeypatch.chdir(tmp_path)
+    assert contents.digests(config) == before

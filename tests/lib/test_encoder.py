@@ -158,7 +158,14 @@ def without(folder, rows=0):
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
 
 
+def foreign_dense(folder):
+    """A further module of sentence-transformers that makes vectors narrower."""
+    (folder / "2_Dense").mkdir()
+    save_file({"linear.weight": torch.zeros(4, 16)}, folder / "2_Dense" / "model.safetensors")
+
+
 DAMAGES = {
+    "a dense layer of another shape": (foreign_dense, "damaged"),
     "half the weights": (cut_off("model.safetensors"), "damaged"),
     "half the settings": (cut_off("config.json"), "damaged"),
     "no tokenizer": (lambda folder: (folder / "tokenizer.json").unlink(), "damaged"),

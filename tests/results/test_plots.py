@@ -61,15 +61,17 @@ def test_thresholds_of_claims_are_drawn_where_the_reference_has_a_part():
     assert marks(figure, "|") == [(-15, 0), (-0.5, 2), (0.5, 2)]
 
 
-def test_a_rate_far_too_high_does_not_stretch_the_axis():
+def test_what_is_there_to_do_harm_is_a_number_and_does_not_stretch_the_axis():
     labels = ["0.5", "0.85", TOO_HIGH]
     runs = pd.concat([RUNS, RUNS.head(3).assign(label=TOO_HIGH, sts_avg=5.0)])
-    for figure in (
-        plots.scores(runs, labels, "sts_avg", "decay"),
-        plots.beside_paper(runs, labels, PAPER, "sts_avg", "decay"),
+    gap = 5.0 - RUNS[RUNS["label"] == "0.85"]["sts_avg"].head(3).mean()
+    for figure, told in (
+        (plots.scores(runs, labels, "sts_avg", "decay"), "◂ 5.0"),
+        (plots.beside_paper(runs, labels, PAPER, "sts_avg", "decay"), f"◂ {gap:.1f}"),
     ):
         (ax,) = figure.axes
-        assert [tick.get_text() for tick in ax.get_yticklabels()] == ["0.5", "0.85"]
+        assert [tick.get_text() for tick in ax.get_yticklabels()] == labels
+        assert [text.get_text() for text in ax.texts] == [told]
         assert min(x for x, y in marks(figure, "o")) > -10
 
 

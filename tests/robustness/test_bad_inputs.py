@@ -31,7 +31,6 @@ FIELDS = [  # values of fields, and a part of the sentence
     ({"encoder_layers": 0}, "encoder_layers = 0 is out of range"),
     ({"token_cutoff": 0.999}, "token_cutoff = 0.999 is out of range; it must lie in [0, 0.9]"),
     ({"batch_size": 10**6}, "batch_size = 1000000 is larger than corpus_size = 64"),
-    ({"whitened_on": 65}, "whitened_on = 65 is larger than corpus_size = 64"),
     ({"warmup_steps": 100}, "warmup_steps = 100 is larger than steps = 6"),
     ({"queue_init": 100}, "queue_init = 100 is larger than queue_size = 12"),
     ({"queue_size": 0, "queue_init": 0}, "queue_size = 0 leaves the loss without negatives"),

@@ -10,12 +10,10 @@ from conftest import made
 from mocose_lib import InputError, evaluate, trainer
 from mocose_study.config import Config
 from mocose_study.data import benchmarks
-from mocose_study.data.corpora import load_corpus
 from mocose_study.fast import processor
 from mocose_study.runs import curves, measure, run
 from mocose_study.runs.files import is_done, read_run, run_file, run_id, write_run
 from mocose_study.runs.method import method_code
-from mocose_study.systems import METHODS
 
 
 def average(encode, config):
@@ -61,20 +59,6 @@ def test_resamples_of_the_test_pairs_stand_in_the_file_where_they_are_asked_for(
     assert "resampled" not in plain and plain["metrics"] == asked["metrics"]
     assert len(asked["resampled"]) == 20 and np.std(asked["resampled"]) > 0
     assert np.mean(asked["resampled"]) == pytest.approx(asked["metrics"]["sts_avg"], abs=10)
-
-
-def test_whitening_behind_training_is_learnt_from_the_corpus(small):
-    """Against eigenvectors of the covariance of its first sentences, from the same training."""
-    config = small(method="simcse", whitened_on=1000, corpus_size=1000)
-    encode = METHODS["simcse"](config).encode
-    known = encode(load_corpus(config.corpus, config.corpus_size)["sentence"])
-    variance, directions = np.linalg.eigh(np.cov(known.T, dtype=np.float64))
-    kept = variance > 1e-10 * variance.max()
-    kernel = directions[:, kept] / np.sqrt(variance[kept])
-    expected = average(lambda texts: (encode(texts) - known.mean(0)) @ kernel, config)
-    found = read_run(made(config))["metrics"]["sts_avg"]
-    assert found == pytest.approx(expected, abs=0.2)  # near ties fall either way
-    assert found != pytest.approx(average(encode, config), abs=0.4)
 
 
 @pytest.mark.parametrize("place", ["train", "evaluate", "write"])

@@ -29,7 +29,10 @@ def test_measure_names_the_split():
 def test_probe_is_measure_on_a_fixed_sample(monkeypatch, encoder):
     monkeypatch.setattr(probe, "PROBE_PAIRS", 10_000)
     monkeypatch.setattr(probe, "PROBE_SENTENCES", 10_000)
-    probed, measured = probe.Probe(encoder, "sample")(), probe.measure(encoder.encode, "sample")
+    probed, measured = (
+        probe.Probe(encoder.encode, "sample")(),
+        probe.measure(encoder.encode, "sample"),
+    )
     assert set(probed) == {"alignment", "uniformity", "mean_cosine", "effective_rank"}
     for name, value in probed.items():
         assert value == pytest.approx(measured[f"{name} dev"], rel=1e-4), name
@@ -38,10 +41,10 @@ def test_probe_is_measure_on_a_fixed_sample(monkeypatch, encoder):
 def test_probe_repeats_itself_and_leaves_training_as_it_was(encoder):
     encoder.train()
     before = torch.get_rng_state()
-    look = probe.Probe(encoder, "sample")
-    assert look() == look() == probe.Probe(encoder, "sample")()
+    look = probe.Probe(encoder.encode, "sample")
+    assert look() == look() == probe.Probe(encoder.encode, "sample")()
     assert encoder.training and torch.equal(before, torch.get_rng_state())
-    assert sum(len(ids) for ids, _ in look.batches) == 2 * look.pairs + probe.PROBE_SENTENCES
+    assert len(look.sample) == 2 * look.pairs + probe.PROBE_SENTENCES
 
 
 # --- isotropy and the collapse monitor ---

@@ -126,7 +126,7 @@ def test_the_probe_looks_at_what_is_measured(small, monkeypatch):
     first, _, every = probe.sentences(config.benchmark)
     monkeypatch.setattr(probe, "PROBE_PAIRS", len(first))
     monkeypatch.setattr(probe, "PROBE_SENTENCES", len(every))
-    exact = probe.Probe(system.encoder, config.benchmark, system.head)()
+    exact = probe.Probe(system.encode, config.benchmark)()
     measured = probe.measure(fitted.encode, config.benchmark)
     for name, value in shown.items():
         assert exact[name] == pytest.approx(measured[f"{name} dev"], abs=1e-3)
