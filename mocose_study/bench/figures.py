@@ -12,9 +12,8 @@ from mocose_study.results.style import OURS, PAPER, WIDTH, mark_legend, rows_fig
 def ratios(table: pd.DataFrame) -> Figure:
     """Median and range over the rounds, a row a figure; the target as a mark."""
     table = table[table["median"].notna()]
-    names = [
-        f"{r.figure} ({', '.join(filter(None, (r.encoder, r.text)))})" for r in table.itertuples()
-    ]
+    told = table[["figure", "encoder", "text"]].to_numpy()
+    names = [", ".join(filter(None, row)) for row in told]
     figure, ax = rows_figure(names, "speed of the first / of the second")
     rows = range(len(names))
     ax.hlines(rows, table["low"], table["high"], color=OURS, lw=2)

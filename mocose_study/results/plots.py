@@ -181,14 +181,15 @@ def spectra(values: dict[str, np.ndarray]) -> Figure:
 def matrix(values: pd.DataFrame, paper: pd.DataFrame, title: str) -> Figure:
     """Two tables of means side by side, ours and the paper's.
 
-    The colour is the difference from the table's own mean. What we have no runs of stays white.
+    The colour is the difference from the table's median; the widest fifth has the last colours.
+    What we have no runs of stays white.
     """
     tables = {title: values.reindex_like(paper), "the paper": paper}
-    centred = [table - np.nanmean(table.to_numpy(float)) for table in tables.values()]
-    limit = max(np.nanmax(np.abs(table.to_numpy(float)), initial=1) for table in centred)
+    centred = [table - np.nanmedian(table.to_numpy(float)) for table in tables.values()]
+    limit = max(1, np.nanquantile(np.abs(np.stack(centred)), 0.8))
     figure, axes = panel(0.5 * len(paper) + 1.6, 2, width=8.4)
     shared = {"annot_kws": {"size": 9}, "fmt": ".1f", "linewidths": 0.5, "cmap": "cividis"}
-    shared |= {"vmin": -limit, "vmax": limit, "cbar_kws": {"label": "points from the mean"}}
+    shared |= {"vmin": -limit, "vmax": limit, "cbar_kws": {"label": "points from the median"}}
     for ax, name, colors in zip(axes, tables, centred, strict=True):
         sns.heatmap(colors, annot=tables[name], ax=ax, cbar=ax is axes[1], **shared)
         ax.set(title=name, ylabel=paper.index.name if ax is axes[0] else "")
