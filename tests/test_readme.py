@@ -7,6 +7,7 @@ import textwrap
 import pytest
 from texts import ROOT
 
+from mocose_study.claims.verdicts import SEEDS_NEEDED
 from mocose_study.cli import COMMANDS
 from mocose_study.config import FIELDS
 from mocose_study.config.profiles import PRESETS, PROFILES
@@ -83,7 +84,7 @@ def lead(claim: str | None, profile: str) -> str:
     if claim is None:
         return ""
     row = judged(claim, profile)
-    if row["verdict"] in ("no runs", "not testable here"):
+    if row["n"] < SEEDS_NEEDED:
         return row["verdict"]
     return f"{row['effect']:+.1f} ({row['low']:+.1f} to {row['high']:+.1f}), {row['verdict']}"
 

@@ -41,9 +41,7 @@ def save(figure: Figure, table: pd.DataFrame, profile: str, stem: str) -> Path:
     return path
 
 
-def scores(
-    runs: pd.DataFrame, labels: list[str], metric: str, varied: str, unit: str = POINTS
-) -> Figure:
+def scores(runs: pd.DataFrame, labels: list[str], metric: str, varied: str, unit=POINTS) -> Figure:
     """A row a setting: seeds, mean and 95 % interval. A unit of one's own has its zero marked."""
     figure, ax = rows_figure(labels, unit, varied)
     if unit != POINTS:

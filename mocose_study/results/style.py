@@ -73,9 +73,8 @@ def dots(ax: Axes, y: float, values: np.ndarray, color: str) -> None:
 
 def off_axis(ax: Axes, y: float, values: np.ndarray, color: str) -> None:
     """The mean of a row as a number: the dots of what is there to do harm would stretch the axis."""
-    if len(values):
-        place = {"transform": ax.get_yaxis_transform(), "va": "center", "color": color}
-        ax.text(0.01, y, f"◂ {values.mean():.1f}", **place)
+    said = f"◂ {values.mean():.1f}" if len(values) else ""
+    ax.text(0.01, y, said, transform=ax.get_yaxis_transform(), va="center", color=color)
 
 
 def mark_legend(figure: Figure, marks: dict[str, tuple[str, str]]) -> None:

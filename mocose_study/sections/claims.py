@@ -44,9 +44,12 @@ PAPERS = MappingProxyType(
 @cache
 def statements() -> pd.DataFrame:
     """Every statement that is judged, by id: those of the papers (data/paper/statements.csv), and
-    beside this file those that are ours, or that a paper makes with neither table nor number."""
+    beside this file those that are ours, or that a paper makes with neither table nor number.
+    `effect_of` names the paper's statement that one of ours asks again, with its effect."""
     paths = shipped("paper") / "statements.csv", files(__package__) / "more_statements.csv"
-    return pd.concat([_csv(path) for path in paths]).fillna("").set_index("id")
+    found = pd.concat([_csv(path) for path in paths]).fillna("").set_index("id")
+    again = found["effect_of"].map(found["paper_effect"]).fillna("")
+    return found.assign(paper_effect=found["paper_effect"] + again)
 
 
 def _csv(path) -> pd.DataFrame:

@@ -158,3 +158,13 @@ def test_a_statement_has_one_row(monkeypatch):
     monkeypatch.setattr(claims, "_csv", lambda path: pd.DataFrame([ROW, ROW]))
     with pytest.raises(InputError, match=r"claims\.csv has several rows of mocose-ema-needed"):
         claims._rows.__wrapped__()
+
+
+def test_a_statement_that_asks_the_papers_again_has_its_effect():
+    found = claims.statements()
+    asked = found[found["effect_of"] != ""]
+    assert len(asked) > 20 and set(asked["effect_of"]) <= set(found.index)
+    again, paper = (
+        found.loc[x, "paper_effect"] for x in ("whole-ema-not-099", "mocose-ema-not-099")
+    )
+    assert again == paper == "+1.37"
