@@ -22,7 +22,8 @@ NO_CORPUS = ("untrained",)
 
 def digests(config: Config) -> dict[str, str]:
     """Twelve digits for each content that decides the numbers of a run, by the field's name."""
-    found = {"benchmark": _files(benchmarks.files_of(config.benchmark))}
+    own = config.benchmark not in benchmarks.BENCHMARKS
+    found = {"benchmark": _files(benchmarks.files_of(config.benchmark), own)}
     if config.dev:
         found["dev"] = _files([config.dev])
     if config.method not in NO_ENCODER:
@@ -35,23 +36,23 @@ def digests(config: Config) -> dict[str, str]:
     if config.method == "simcse_supervised":
         found["triplets"] = _files([config.triplets])
     if config.transfer:
-        found["transfer"] = _files(f"transfer/{task}.tsv" for task in TRANSFER)
+        found["transfer"] = _files((f"transfer/{task}.tsv" for task in TRANSFER), own=False)
     return {name: hashlib.sha256(text.encode()).hexdigest()[:12] for name, text in found.items()}
 
 
 def _corpus(name: str) -> str:
     if hub_name(name):
         return revision_on_hub(name, "dataset") or name
-    return _files(CORPORA.get(name, [name]))
+    return _files(CORPORA.get(name, [name]), name not in CORPORA)
 
 
-def _files(names: Iterable[str]) -> str:
-    """sha256 of each path or file of the data folder; else the digest that is on record, or the
-    commit of the hub's repository that has the file."""
+def _files(names: Iterable[str], own: bool = True) -> str:
+    """sha256 of each file of the data folder, or path where it may be one's `own`; else the digest
+    that is on record, or the commit of the hub's repository that has the file."""
     data, found = folder(), ""
     recorded = checksums(shipped("SHA256SUMS").parent)
     for name in names:
-        places = (shipped(name), *([data / name] if data else []), Path(name))
+        places = (*([Path(name)] if own else []), shipped(name), *([data / name] if data else []))
         path = next((place for place in places if place.is_file()), None)
         known = sha256(path) if path else recorded.get(name)
         found += known or (name in ON_HUB and revision_on_hub(*ON_HUB[name])) or name

@@ -27,10 +27,8 @@ MEANING = {
 
 
 def verdict_table(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame | Markdown:
-    """What the runs say to each claim: verdict, effect with interval, the paper's effect, reason.
-
-    *measure*: what the effect is a difference of.
-    """
+    """What the runs say to each claim; *measure* is what the effect is a difference of, *paper* the
+    paper's effect."""
     found = verdicts_on(grid, runs)
     if isinstance(found, str):
         return Markdown(found)
