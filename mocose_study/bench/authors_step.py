@@ -2,7 +2,7 @@
 
 It runs in their environment with the checkout as its current folder, and imports nothing of this
 study. Their notebook's settings apply. A plain loop stands in for the trainer of transformers, so
-that its overhead does not count against them. Without a GPU, `.cuda()` does nothing.
+that its overhead does not count against them. Without a GPU, moving a tensor to one does nothing.
 """
 
 import json

@@ -12,8 +12,7 @@ from mocose_study.results.style import OURS, PAPER, WIDTH, mark_legend, rows_fig
 def ratios(table: pd.DataFrame) -> Figure:
     """Median and range over the rounds, a row a figure; the target as a mark."""
     table = table[table["median"].notna()]
-    told = table[["figure", "encoder", "text"]].to_numpy()
-    names = [", ".join(filter(None, row)) for row in told]
+    names = [", ".join(filter(None, x)) for x in table[["figure", "encoder", "text"]].to_numpy()]
     figure, ax = rows_figure(names, "speed of the first / of the second")
     rows = range(len(names))
     ax.hlines(rows, table["low"], table["high"], color=OURS, lw=2)

@@ -68,8 +68,11 @@ def holm(p_values) -> np.ndarray:
 
     NaN stands for a comparison that was planned but not made: it counts in the family and stays
     NaN, so that a p-value does not depend on which of the others has been run already.
+    Raises InputError for p-values outside 0 to 1.
     """
     p = np.asarray(p_values, dtype=float)
+    if p.ndim != 1 or ((p < 0) | (p > 1)).any():
+        raise InputError(f"p_values must be a flat list of numbers from 0 to 1, got {p_values!r}")
     order = np.argsort(p)  # NaN goes last
     adjusted = np.empty_like(p)
     scaled = (len(p) - np.arange(len(p))) * p[order]

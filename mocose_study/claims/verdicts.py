@@ -171,9 +171,9 @@ def _with_working_rival(claim: Claim, answer: Verdict, runs: pd.DataFrame, start
         if isinstance(found, Verdict):
             return replace(answer, verdict=found.verdict, reason=found.reason)
         if (lead := next(iter(found.values())).mean) < 0:
-            reason = f"rival does not work: {name(rival)} lies {-lead:.2g} below {start}"
-            answer = replace(answer, reason=f"{reason}; {answer.reason}")
-            answer = replace(answer, verdict=UNTESTABLE) if answer.verdict == word else answer
+            told = f"rival does not work: {name(rival)} lies {-lead:.2g} below {start}"
+            verdict = UNTESTABLE if answer.verdict == word else answer.verdict
+            answer = replace(answer, verdict=verdict, reason=f"{told}; {answer.reason}")
     return answer
 
 

@@ -195,17 +195,15 @@ def matrix(values: pd.DataFrame, paper: pd.DataFrame, title: str) -> Figure:
 
 
 def against(runs: pd.DataFrame, x: str, y: str, xlabel: str, ylabel: str, best: float) -> Figure:
-    """Every run over a number on a log axis: colour by decay, mark by queue and batch.
-
-    best: where the paper finds its best; a line marks it.
-    """
+    """Every run over a number on a log axis: colour by decay, mark by queue and batch. A line marks
+    where the paper finds its `best`."""
     figure, ax = panel(4.4)
-    parts = ("ema_decay", "queue_size", "batch_size")
+    parts = ["ema_decay", "queue_size", "batch_size"]
     decay, queue, batch = (runs[name].map("{:g}".format) for name in parts)
     shown = runs.assign(**{"decay η": decay, "K, B": queue + ", " + batch})
     shapes = {"hue": "decay η", "style": "K, B", "palette": "viridis", "alpha": 0.8}
-    sns.scatterplot(shown.sort_values([*parts]), x=x, y=y, s=45, ax=ax, **shapes)
-    ax.axvline(best, color=PAPER, lw=1.2, ls="--", zorder=0, label=f"the paper's best, {best:g}")
+    sns.scatterplot(shown.sort_values(parts), x=x, y=y, s=45, ax=ax, **shapes)
+    ax.axvline(best, color=PAPER, lw=1.2, ls="--", zorder=0, label=f"the paper's best, {best:.4g}")
     ax.set(xlabel=xlabel, ylabel=ylabel, xscale="log")
     ax.xaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), minor_locator=NullLocator())
     ax.xaxis.set_major_formatter("{x:g}")

@@ -61,6 +61,8 @@ def test_holm_by_hand():
     assert holm([0.6, 0.5]) == pytest.approx([1, 1]) and len(holm([])) == 0
     adjusted = holm([0.01, math.nan, 0.02])  # the one in the middle was planned, but not made
     assert adjusted[[0, 2]] == pytest.approx([0.03, 0.04]) and math.isnan(adjusted[1])
+    with pytest.raises(InputError, match="0 to 1"):
+        holm([0.1, 1.5])
 
 
 def test_benjamini_hochberg_by_hand():
