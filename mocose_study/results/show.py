@@ -48,10 +48,13 @@ def blank(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def runs_of(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
-    """The runs of a grid that exist (`tables.table_of`); prints how many there are."""
+    """The runs of a grid that exist (`tables.table_of`); prints how many, and which points lack."""
     runs = table_of(grid, profile, seeds)
     if len(runs):
         print(f"{len(runs)} runs of profile {profile}, {runs['seed'].nunique()} seeds")
+        absent = [p.label for p in grid.points_at(profile) if p.label not in set(runs["label"])]
+        if absent:
+            print(f"no runs yet: {'; '.join(absent)}")
     elif grid.points_at(profile):
         print(f"No runs of this part at profile {profile} yet; mode = 'run' makes them.")
     else:
@@ -65,7 +68,7 @@ def labels_of(grid: Grid, runs: pd.DataFrame) -> list[str]:
 
 
 def by_seed(runs: pd.DataFrame, against: str | dict[str, str], metric: str = METRIC):
-    """Differences of points, one row per point and seed: columns seed, point, difference.
+    """Differences of points, one row per point and seed: columns seed, label, difference.
 
     `against` is the label that all are compared with, or a dict that names one for each. Only the
     seeds that both points have count.
@@ -75,13 +78,13 @@ def by_seed(runs: pd.DataFrame, against: str | dict[str, str], metric: str = MET
         against = {label: against for label in runs["label"].unique() if label != against}
     there = {a: b for a, b in against.items() if {a, b} <= set(wide)}
     table = pd.DataFrame({a: wide[a] - wide[b] for a, b in there.items()}, index=wide.index)
-    return table.reset_index().melt("seed", var_name="point", value_name="difference").dropna()
+    return table.reset_index().melt("seed", var_name="label", value_name="difference").dropna()
 
 
 def differences(runs: pd.DataFrame, against: str | dict[str, str], metric: str = METRIC):
     """The mean of `by_seed` for each point, with its 95 % interval and n."""
-    found = summary(by_seed(runs, against, metric), "point", "difference")
-    return found.rename(columns={"mean": "difference"})
+    found = summary(by_seed(runs, against, metric), "label", "difference")
+    return found.rename(columns={"label": "point", "mean": "difference"})
 
 
 def errors(

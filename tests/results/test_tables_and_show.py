@@ -101,7 +101,7 @@ def test_a_difference_may_be_to_another_point_for_each_and_needs_both(runs):
     against = {"0.85": "0.7", "0.7": "0.5", "0.5": "without runs"}
     assert show.differences(runs, against)["difference"].tolist() == [14.0, -11.0]
     found = show.by_seed(runs[(runs["label"] != "0.7") | (runs["seed"] > 0)], against)
-    assert found[["point", "seed", "difference"]].to_numpy().tolist() == [
+    assert found[["label", "seed", "difference"]].to_numpy().tolist() == [
         ["0.85", 1, 14.0],
         ["0.85", 2, 15.0],
         ["0.7", 1, -11.0],
