@@ -1,9 +1,10 @@
 """A pre-trained encoder as a map from sentences to vectors."""
 
 from collections.abc import Callable, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import torch
@@ -13,7 +14,7 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 
 from . import saving
-from .settings import InputError
+from .settings import InputError, Range, check
 from .shapes import Ids, Mask, Positions, Vectors, Words
 
 Pooling = Literal["cls", "cls_pooler", "mean", "first_last"]
@@ -47,15 +48,14 @@ class Encoder(nn.Module):
     "cls" takes the first token of the last layer. "cls_pooler" applies the linear layer `pooler`
     to it: that of the checkpoint's next-sentence head, or a random one. "mean" averages the last
     layer over the real tokens, "first_last" embedding layer and last layer. `positions` is the
-    number of tokens that the model can read.
+    number of tokens that the model can read. `pooler_trained` says whether the pooler was loaded.
     """
 
     states: Callable = staticmethod(states)
 
     def __init__(self, model: nn.Module, tokenizer, pooling: str = "cls", max_length=128):
         super().__init__()
-        if pooling not in get_args(Pooling):
-            raise InputError(f"pooling = {pooling!r} is not possible; choose one of {Pooling}.")
+        check("pooling", pooling, Pooling, Range(0))
         config = model.config
         self.model, self.tokenizer, self.pooling = model, tokenizer, pooling
         self.offset = config.pad_token_id + 1 if config.model_type in OFFSETS else 0
@@ -63,6 +63,7 @@ class Encoder(nn.Module):
         self.max_length = min(max_length, self.positions)
         self.width = config.hidden_size
         self.pooler = nn.Linear(self.width, self.width)
+        self.pooler_trained = False
 
     @classmethod
     def load(
@@ -71,33 +72,34 @@ class Encoder(nn.Module):
         """Loads a folder, or a model of the hub, and keeps its first `layers` layers (None: all).
 
         Sentences are truncated to `max_length` tokens. None takes the pooling and the length that
-        `save` noted, else "cls" and 128. Nothing in the folder is executed. Raises InputError when
-        there is no such encoder, pooling or layer, or when weights are missing or do not fit.
+        `save` noted, else "cls" and 128. Nothing in the folder is executed. Raises InputError for an
+        encoder, pooling or layer that is not there, damaged weights, and models like T5.
         """
         trusted = {"trust_remote_code": False, "revision": revision}
-        try:
+        with readable(name):
             config = AutoConfig.from_pretrained(name, **trusted)
             if (layers or 0) > (known := config.num_hidden_layers):
                 raise InputError(f"encoder_layers = {layers}, but {name} has only {known}.")
+            if not hasattr(config, "max_position_embeddings"):
+                raise InputError(f"{name} is a {config.model_type}; give a model like BERT.")
             config.num_hidden_layers = layers or known
             config.hidden_dropout_prob = config.attention_probs_dropout_prob = dropout
             model, report = AutoModel.from_pretrained(
                 name, config=config, dtype=torch.float32, output_loading_info=True, **trusted
             )
             tokenizer = AutoTokenizer.from_pretrained(name, **trusted)
-        except (OSError, ValueError, SafetensorError, RuntimeError) as cause:
-            raise unusable(name, cause) from cause
-        check_complete(name, tokenizer, report)
-        given = {k: v for k, v in (("pooling", pooling), ("max_length", max_length)) if v}
-        encoder = cls(model, tokenizer, **{**saving.noted(Path(name)), **given})
-        trained = getattr(model, "pooler", None)
-        if trained is not None and not any("pooler" in key for key in report["missing_keys"]):
-            encoder.pooler.load_state_dict(trained.dense.state_dict())
-        model.pooler = None  # `encoder.pooler` takes its place
-        try:
-            saving.load_pooler(encoder.pooler, Path(name))
-        except (SafetensorError, RuntimeError) as cause:
-            raise unusable(name, cause) from cause
+            check_complete(name, tokenizer, report)
+            for part in model.modules():  # models name the rate differently in their config
+                if isinstance(part, nn.Dropout):
+                    part.p = dropout
+            given = {k: v for k, v in (("pooling", pooling), ("max_length", max_length)) if v}
+            encoder = cls(model, tokenizer, **{**saving.noted(Path(name)), **given})
+            trained = getattr(model, "pooler", None)
+            if trained is not None and not any("pooler" in key for key in report["missing_keys"]):
+                encoder.pooler.load_state_dict(getattr(trained, "dense", trained).state_dict())
+                encoder.pooler_trained = True
+            model.pooler = None  # `encoder.pooler` takes its place
+            encoder.pooler_trained |= saving.load_pooler(encoder.pooler, Path(name))
         return encoder.eval()
 
     def save(self, folder: str | Path, normalize: bool = False) -> Path:
@@ -168,12 +170,17 @@ def damaged(name: str | Path, why: str) -> InputError:
     return InputError(f"encoder {str(name)!r} is damaged: {why}.")
 
 
-def unusable(name: str | Path, cause: Exception) -> InputError:
-    """What to say where transformers could not read a folder, or found no model of that name."""
-    if Path(name).is_dir():
-        return damaged(name, str(cause).partition("\n")[0])
-    sentence = f"encoder {str(name)!r} is no folder with a model, and the hub did not give it "
-    return InputError(f"{sentence}({type(cause).__name__}); check the name or the connection.")
+@contextmanager
+def readable(name: str | Path):
+    """Says in one sentence that a folder cannot be read, or that the hub has no such model."""
+    try:
+        yield
+    except (OSError, ValueError, SafetensorError, RuntimeError) as cause:
+        if Path(name).is_dir():
+            raise damaged(name, str(cause).partition("\n")[0]) from cause
+        sentence = f"encoder {str(name)!r} is no folder with a model, and the hub did not give it "
+        sentence += f"({type(cause).__name__}); check the name or the connection."
+        raise InputError(sentence) from cause
 
 
 def check_complete(name: str | Path, tokenizer, report: dict) -> None:

@@ -57,12 +57,19 @@ def _modules(encoder, normalize: bool):
 
 def noted(folder: Path) -> dict:
     """The pooling and the maximum length that `save` noted in the folder, if it wrote it."""
-    file = folder / "mocose.json"
-    return json.loads(file.read_text()) if file.is_file() else {}
+    found = _json(folder / "mocose.json", {}).items()
+    return {name: value for name, value in found if name in ("pooling", "max_length")}
 
 
-def load_pooler(pooler: nn.Linear, folder: Path) -> None:
-    """Puts the saved weights of "cls_pooler" into `pooler`, where the folder has them."""
-    for path in folder.glob("*_Dense/model.safetensors"):
-        state = load_file(path)
+def load_pooler(pooler: nn.Linear, folder: Path) -> bool:
+    """Puts the saved weights of "cls_pooler" into `pooler`, and says whether the folder has them."""
+    modules = _json(folder / "modules.json", [])
+    paths = [folder / m["path"] for m in modules if m["type"].endswith(".Dense")]
+    for path in paths:
+        state = load_file(path / "model.safetensors")
         pooler.load_state_dict({k.removeprefix("linear."): v for k, v in state.items()})
+    return bool(paths)
+
+
+def _json(file: Path, default):
+    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else default

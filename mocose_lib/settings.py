@@ -31,13 +31,13 @@ Decay = Annotated[float, Range(0, 1)]
 class Settings:
     """How MoCoSE trains an encoder. The defaults suit small encoders; those of the paper differ.
 
-    Raises InputError for a value outside its range and for values that contradict each other.
+    Raises InputError for a value of another type or outside its range, and for contradictions.
     """
 
     seed: Count = 0
 
     # data order and optimisation
-    steps: Positive = 200
+    steps: Positive = 200  # batches
     batch_size: Annotated[int, Range(2)] = 64
     # mixed: any sentences; equal: sentences of one length in a batch; one: one length in the run
     batch_lengths: Literal["mixed", "equal", "one"] = "equal"
@@ -53,7 +53,7 @@ class Settings:
     probe_every: Count = 0  # steps between two looks at the geometry; 0: none
 
     # heads
-    target_dropout: bool = True
+    target_dropout: bool = True  # the target drops activations, too
     projection_layers: Annotated[int, Range(0, 3)] = 1
     predictor_layers: Annotated[int, Range(0, 3)] = 2
     predictor_dim: Annotated[int, Range(1)] | None = None  # output of both heads; None: the width
@@ -63,7 +63,7 @@ class Settings:
     head_init: Literal["random", "identity"] = "random"  # of pooler, projection and predictor
 
     # loss and queue
-    temperature: Annotated[float, Range(1e-3, 100)] = 0.05
+    temperature: Annotated[float, Range(1e-3, 100)] = 0.05  # of the softmax
     similarity: Literal["cosine", "dot"] = "cosine"
     batch_negatives: bool = False  # the batch's other keys are negatives, too
     queue_size: Count = 512  # K of equation 3
@@ -73,7 +73,7 @@ class Settings:
     queue_keys: Literal["normal", "latest"] = "normal"  # latest: encoded anew at every step
 
     # the target branch
-    ema_decay: Decay = 0.85
+    ema_decay: Decay = 0.85  # eta of equation 2; of the cosine: at its start
     ema_schedule: Literal["constant", "cosine"] = "constant"
     ema_decay_end: Decay = 0.85
     ema_horizon: Annotated[int, Range(1)] | None = None  # steps of the cosine; None: all steps
@@ -83,7 +83,7 @@ class Settings:
     target_projection_trained: bool = False  # the optimiser updates it, too
 
     # augmentation beyond dropout
-    fgsm_epsilon: Annotated[float, Range(0, 1)] = 0.0
+    fgsm_epsilon: Annotated[float, Range(0, 1)] = 0.0  # of equation 1; 0: none
     fgsm_gradient: Literal["current", "stale"] = "current"
     position_shuffle: bool = False
     token_cutoff: Share = 0.0
@@ -134,10 +134,27 @@ def specification(cls: type) -> dict[str, tuple[Any, Range]]:
     return found
 
 
+def accepts(kind, value) -> bool:
+    """Whether `value` has the annotated type; an int is a fine float, a bool is no number."""
+    choices = get_args(kind)
+    if get_origin(kind) is Literal:
+        return value in choices
+    if get_origin(kind) is tuple:
+        size = len(value) if isinstance(value, tuple) else -1
+        kinds = choices[:1] * size if choices[-1] is ... else choices
+        return len(kinds) == size and all(map(accepts, kinds, value))
+    if choices:  # of a union
+        return any(accepts(choice, value) for choice in choices)
+    flag = isinstance(value, bool) and kind is not bool
+    return not flag and isinstance(value, int | float if kind is float else kind)
+
+
 def check(name: str, value, kind, span: Range) -> None:
-    """Raises InputError when the value of a field is no choice or out of range."""
-    if get_origin(kind) is Literal and value not in get_args(kind):
-        raise InputError(f"{name} = {value!r} is not possible; choose one of {get_args(kind)}.")
+    """Raises InputError when the value of a field has another type, or is out of range."""
+    if not accepts(kind, value):
+        choices = f"one of {get_args(kind)}" if get_origin(kind) is Literal else None
+        wanted = choices or f"a value of type {getattr(kind, '__name__', kind)}"
+        raise InputError(f"{name} = {value!r} is not possible; choose {wanted}.")
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if number and not (math.isfinite(value) and span.low <= value <= span.high):
         limits = f"[{span.low:g}, {span.high:g}]"

@@ -19,7 +19,7 @@ from .fgsm import FGSM
 from .loss import info_nce
 from .model import Branch, View, target_of
 from .queue import NegativeQueue
-from .settings import Settings
+from .settings import InputError, Settings
 from .shapes import Ids, Mask
 from .trainer import Alone, Checkpoint, Measure, Progress, Trainer
 
@@ -33,6 +33,8 @@ class Text:
     def __init__(self, encoder: Encoder, sentences: Sequence[str], settings: Settings):
         if settings.head_init == "identity" and encoder.pooling != "cls_pooler":
             make_identity(encoder.pooler)  # it stands before the heads
+        if settings.max_length > (most := encoder.positions):
+            raise InputError(f"max_length = {settings.max_length}, but the encoder reads {most}.")
         self.ids = encoder.tokenize(sentences, settings.max_length)
         self.lengths = np.array([len(ids) for ids in self.ids])
 
@@ -49,6 +51,9 @@ class MoCoSE(Trainer):
 
     def __init__(self, settings: Settings, encoder: Encoder):
         torch.manual_seed(settings.seed)
+        if settings.head_init == "random" and not encoder.pooler_trained:
+            encoder.pooler.reset_parameters()  # so that the seed decides this layer, too
+            encoder.pooler_trained = True
         online = Branch(encoder, settings)
         self.target = target_of(online, settings).train(settings.target_dropout)
         online.train()  # after the target: what the two share keeps its dropout
@@ -84,8 +89,8 @@ def train(
     `evaluate(step)` returns numbers by name. With `choose` the weights with the highest "score"
     are kept, else the last ones. `probe(step)` is called every `probe_every` steps. An interrupted
     training goes on from `checkpoint` to the numbers of an unbroken one; the caller deletes it.
-    `sentences` may be like `Text`. `ranks` makes this process one of several. Raises InputError
-    when the sentences do not fill a batch, and FloatingPointError when the loss is not finite.
+    `sentences` may be like `Text`. `ranks` makes this process one of several. Raises InputError for
+    too few sentences or too long ones, and FloatingPointError for a loss that is not finite.
     """
     settings = settings or Settings()
     text = sentences if hasattr(sentences, "views") else Text(encoder, sentences, settings)

@@ -65,7 +65,7 @@ def evaluate(encode: Encode, tasks: Mapping[str, Table], fit=fit_predict) -> dic
 
 
 def score(parts: Sequence[Rows], table: Table, fit: Fit = fit_predict) -> dict[str, float]:
-    """dev, test and, for pairs, test F1 of the last label, x 100, from each text column's vectors.
+    """dev, test and, for pairs of two classes, test F1 of the last, x 100, from each column's rows.
 
     Raises InputError where they are not finite or all equal, or a class has too few rows.
     """
@@ -78,12 +78,15 @@ def score(parts: Sequence[Rows], table: Table, fit: Fit = fit_predict) -> dict[s
         x = np.concatenate([abs(parts[0] - parts[1]), parts[0] * parts[1]], axis=1)
     y = np.unique(np.asarray(table["label"]), return_inverse=True)[1]
     split = np.asarray(table["split"]).astype(str)
+    if len(set(y[split != "test"])) < max(2, len(set(y))):
+        raise InputError("the rows to learn from need two classes, and all that the test has.")
     if set(split) == {"all"}:
         return _cross_validated(x, y, fit)
     dev, guess = _given_test(x, y, split, fit)
     guess, y = guess[split == "test"], y[split == "test"]
     found = {"dev": dev, "test": 100 * float((guess == y).mean())}
-    return found | ({"test F1": 100 * float(f1_score(y, guess))} if len(parts) == 2 else {})
+    f1 = len(parts) == 2 and len(set(y)) <= 2
+    return found | ({"test F1": 100 * float(f1_score(y, guess))} if f1 else {})
 
 
 def folds(y: Classes) -> Int[np.ndarray, " n"]:

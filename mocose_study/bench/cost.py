@@ -17,8 +17,7 @@ from mocose_study.systems.base import load_encoder
 
 from . import floor
 from .clock import Cases, apart, rows, timed
-from .material import Sizes, config_of, encoder_folder, full_text
-from .training import our_mocose, step_flops
+from .training import Sizes, config_of, encoder_folder, full_text, our_mocose, step_flops
 
 ROWS = 600  # sentences
 GROWING = {"activation": "activations", "parameter": "parameters"}  # fitted number, its factor

@@ -4,9 +4,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullLocator
 
-from mocose_study.results.style import OURS, PAPER, WIDTH, mark_legend, rows_figure, style
+from mocose_study.results.style import OURS, PAPER, WIDTH, log_axis, mark_legend, rows_figure, style
 
 
 def ratios(table: pd.DataFrame) -> Figure:
@@ -19,9 +18,7 @@ def ratios(table: pd.DataFrame) -> Figure:
     ax.plot(table["median"], rows, "o", color=OURS, ms=5)
     ax.plot(table["target"].astype(float), rows, "D", color=PAPER, ms=5, mfc="none")
     ax.axvline(1, color="black", lw=0.8)
-    ax.set_xscale("log")
-    ax.xaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), minor_locator=NullLocator())
-    ax.xaxis.set_major_formatter("{x:g}")
+    log_axis(ax)
     mark_legend(figure, {"median and range of the rounds": ("o", OURS), "target": ("D", PAPER)})
     return figure
 

@@ -27,8 +27,7 @@ from mocose_study.systems.base import load_encoder
 from mocose_study.systems.probe import Probe
 
 from .clock import WARM, Cases, Clock, Enough, Tick, apart, clocked, processes, run, timed
-from .material import BASE, LENGTH, Sizes, config_of
-from .training import OPEN, at_peak, our_mocose
+from .training import BASE, LENGTH, OPEN, Sizes, at_peak, config_of, our_mocose
 
 # Parts of the names of torch's operators; the first kind that fits counts.
 KINDS = {

@@ -19,7 +19,7 @@ from mocose_study.systems.simcse_st import library
 from . import authors as peers
 from . import cost, floor, parts, training
 from .clock import rows
-from .material import SIZES, Sizes
+from .training import SIZES, Sizes
 
 PARTS = "training breakdown evaluation cost grid memory pretraining start gpu".split()
 

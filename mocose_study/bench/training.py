@@ -1,32 +1,88 @@
-"""Training throughput: ours beside sentence-transformers, the authors' code, and the floor."""
+"""Training throughput: ours beside sentence-transformers, the authors' code, and the floor.
+
+First comes what all parts share: how much is measured, and on which encoders and sentences.
+"""
 
 import tempfile
 from dataclasses import replace
 from functools import cache, partial
-from itertools import product
+from itertools import cycle, islice, product
 from pathlib import Path
+from types import MappingProxyType, SimpleNamespace
 
 import torch
 from transformers import AutoTokenizer, TrainerCallback
 
 from mocose_lib.train import train
-from mocose_study.config import Config, vary
-from mocose_study.config.profiles import PretrainConfig
+from mocose_study.config import Config, read_toml, vary
+from mocose_study.config.profiles import PRETRAINING, PretrainConfig
+from mocose_study.data.atomic import write_atomically
 from mocose_study.data.corpora import load_corpus, tokenized
 from mocose_study.data.encoders import locate
+from mocose_study.data.files import cache_folder
 from mocose_study.fast.memory import keep_freed_memory
 from mocose_study.pretraining.masking import Batches
-from mocose_study.pretraining.pretrain import Pretraining
+from mocose_study.pretraining.pretrain import Pretraining, new_model
 from mocose_study.systems import simcse_st
 from mocose_study.systems.base import TrainingText, load_encoder, train_system, training_ids
 from mocose_study.systems.simcse import SimCSE
 
 from . import authors, floor
 from .clock import Cases, Tick, apart, ticking, timed
-from .material import Sizes, config_of, pretraining_of
 
-MOST_STEPS = 2_000  # of sentence-transformers in a turn: all its sentences are laid out before
+LENGTH = 32  # tokens a sentence, at most
+BASE = "12x768"  # BERT-base
+VOCABULARY = {BASE: 30_522}  # as wide as its own, though `tiny`'s tokenizer uses a part alone
 OPEN = 40_000  # sentences of the corpus "open"
+MOST_STEPS = 2_000  # of sentence-transformers in a turn: all its sentences are laid out before
+Sizes = SimpleNamespace  # a table of sizes.toml
+_READ = read_toml(__package__, "sizes")
+SIZES = MappingProxyType({name: Sizes(**_READ["quick"] | t) for name, t in _READ.items()})
+
+
+def pretraining_of(encoder: str, **changes) -> PretrainConfig:
+    """The pre-training of `tiny` at layers x width, in BERT's proportions."""
+    layers, width = map(int, encoder.split("x"))
+    shape = {"layers": layers, "hidden_size": width, "attention_heads": width // 64}
+    return replace(PRETRAINING["tiny"], **shape, **changes)
+
+
+def encoder_folder(name: str) -> str:
+    """What Config.encoder has to be for layers x width.
+
+    "2x128" is `tiny`. All others have random weights and `tiny`'s tokenizer.
+    """
+    if name == "2x128":
+        return "tiny"
+    folder = cache_folder() / "bench" / name
+    if not (folder / "model.safetensors").exists():
+        tokenizer = AutoTokenizer.from_pretrained(locate("tiny"))
+        tokenizer.save_pretrained(folder)
+        words = VOCABULARY.get(name, len(tokenizer))
+        new_model(pretraining_of(name, vocab_size=words)).bert.save_pretrained(folder)
+    return str(folder)
+
+
+def full_text(number: int, tokens: int) -> Path:
+    """A file of open sentences joined to `tokens` words, each of which is a token at least."""
+    path = cache_folder() / "bench" / f"full-{number}-{tokens}.txt"
+    if not path.exists():
+        words = cycle(" ".join(load_corpus("open", OPEN)["sentence"]).split())
+        lines = [" ".join(islice(words, tokens)) for _ in range(number)]
+        write_atomically(path, lambda p: p.write_text("\n".join(lines) + "\n", encoding="utf-8"))
+    return path
+
+
+def config_of(encoder: str, text: str, precision: str, number: int, **changes) -> Config:
+    """The library's defaults on shared material, long enough never to end while it is timed.
+
+    "natural" are open sentences as they come; of "full" all fill the greatest length.
+    """
+    length = changes.get("max_length", LENGTH)
+    corpus = str(full_text(number, length)) if text == "full" else "open"
+    values = dict(encoder=encoder_folder(encoder), precision=precision, max_length=length)
+    values |= dict(corpus=corpus, corpus_size=number, steps=1_000_000, eval_every=1_000_000)
+    return Config(**{**values, "mlp": "never", **changes})
 
 
 def our_mocose(config: Config, tick: Tick, device: str = "cpu") -> None:

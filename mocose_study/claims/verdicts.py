@@ -7,8 +7,7 @@ edge, or fewer than 5 seeds -> *inconclusive*; a point without runs -> *no runs*
 *Not testable here* replaces these words
 - if the section's positive control, a rule known to hold, is not supported on the same runs;
 - if the interval crosses an edge of the range and its half-width exceeds the paper's effect (of
-  an equivalence: its margin), so that these runs could not have seen it. An interval that crosses
-  no edge has decided in spite of its width, for the claim or against it;
+  an equivalence: its margin), so that these runs could not have seen it;
 - if the claim is decided by a rival that scores below its own start, and so does not work;
 - if both points draw nothing and their error over test pairs is unknown.
 
@@ -25,7 +24,7 @@ from mocose_lib import InputError
 
 from .effects import LAST, RESAMPLED, Effect, difference, name, scores
 from .record import digest
-from .rules import Best, Equivalent, Rule
+from .rules import Best, Better, Equivalent, Rule
 from .stats import holm
 
 LEVEL = 0.95
@@ -150,11 +149,16 @@ def _testable(claim: Claim, answer: Verdict, control: Verdict | None) -> Verdict
     sought = claim.rule.margin if equivalence else claim.effect
     half = (answer.high - answer.low) / 2
     crosses = any(answer.low <= edge <= answer.high for edge in claim.rule.inside)
-    if sought is None or not crosses or answer.n < SEEDS_NEEDED or half <= abs(sought):
-        return answer
-    what = "the margin" if equivalence else "the paper's effect"
-    reason = f"{answer.pair}: {what} is {abs(sought):.2g}; we could see {half:.2g}"
-    return replace(answer, verdict=UNTESTABLE, reason=reason)
+    word, reason = answer.verdict, answer.reason
+    if sought is not None and crosses and answer.n >= SEEDS_NEEDED and half > abs(sought):
+        what = "the margin" if equivalence else "the paper's effect"
+        word = UNTESTABLE
+        reason += f"; half of its width, {half:.2g}, exceeds {what}, {abs(sought):.2g}"
+    # a direction left open may still rule out the paper's size
+    direction = type(claim.rule) is Better and claim.effect is not None and word not in DECIDED
+    if direction and answer.high < claim.effect:
+        reason += f"; all of it lies below the paper's {claim.effect:.3g}"
+    return replace(answer, verdict=word, reason=reason)
 
 
 def _with_working_rival(claim: Claim, answer: Verdict, runs: pd.DataFrame, starts) -> Verdict:
@@ -212,7 +216,7 @@ def _answer(rule: Rule, found: dict[str, Effect], level: float) -> tuple[str, st
     if refuting := [k for k, x in ends.items() if x.high <= low or x.low >= high]:
         return "not supported", min(refuting, key=lambda k: ends[k].high), stricter
     if isinstance(rule, Best) and all(
-        -rule.margin < x.low and x.high < rule.margin for x in intervals.values()
+        max(-x.low, x.high) < rule.margin for x in intervals.values()
     ):
         return ALIKE, closest, level
     outside = intervals[closest].high <= low or intervals[closest].low >= high
@@ -234,12 +238,13 @@ def _reason(word: str, label: str, edges: tuple, level: float, found: dict[str, 
     x = effect.interval(level)
     place = f"above {low:g}" if math.isinf(high) else f"between {low:g} and {high:g}"
     part = PART.get(word, "all")
-    several = len(found) > 1 and part == "all"
-    closest = f" (the closest of {len(found)} rivals)" if several else ""
+    closest = f" (the closest of {len(found)} rivals)" if len(found) > 1 and part == "all" else ""
+    strongest = min(found, key=lambda k: found[k].mean)
+    other = f"; {strongest}: {found[strongest].mean:.3g}" if strongest != label else ""
     of = f"n = {x.n} seeds" if effect.fixed < 2 else "no seeds drawn"
     of += ", test pairs resampled" if effect.fixed and len(effect.by_pairs) else ""
     return (
         f"{'all alike: ' if word == ALIKE else ''}{label}{closest}: {x.mean:.3g}, "
         f"{100 * level:.4g} % interval {x.low:.3g} to {x.high:.3g}, {of}; "
-        f"{part} of the interval lies {place}"
+        f"{part} of the interval lies {place}{other}"
     )

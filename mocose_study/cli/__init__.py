@@ -7,14 +7,13 @@ import os
 import re
 import signal
 import sys
-from dataclasses import fields
-from difflib import get_close_matches
 from itertools import dropwhile, takewhile
 
 import tyro
 from transformers.utils.logging import disable_progress_bar
 
-from mocose_study.config import Config, InputError, choose, configure
+from mocose_study.config import Config, InputError, choose
+from mocose_study.config.profiles import fields_of
 
 from . import single, study
 
@@ -33,7 +32,7 @@ def parsed(arguments: list[str]):
     arguments = arguments or ["--help"]
     command, *options = arguments
     if not command.startswith("-"):
-        _check_options(command, choose(COMMANDS, command, "command"), options)
+        choose(COMMANDS, command, "command")
     panel = io.StringIO()
     try:
         with contextlib.redirect_stderr(panel):
@@ -54,21 +53,12 @@ def _defaults(options: list[str]) -> single.Run:
         name, _, given = option.removeprefix("--").partition("=")
         if option.startswith("--") and name in chosen:
             chosen[name] = given or value
-    config = configure(chosen["profile"], chosen["preset"], method=chosen["method"])
+    values = vars(Config()) | fields_of(
+        chosen["profile"], chosen["preset"], method=chosen["method"]
+    )
+    config = object.__new__(Config)  # unchecked: an option may still mend a contradiction
+    vars(config).update(values)
     return single.Run(profile=chosen["profile"], preset=chosen["preset"], config=config)
-
-
-def _check_options(command: str, kind: type, options: list[str]) -> None:
-    """Raises InputError for an option that the command does not have, with the nearest one."""
-    names = {field.name for field in fields(kind)} - {"config"}
-    names |= {field.name for field in fields(Config)} if kind is single.Run else set()
-    known = {name.replace("_", "-") for name in names} | {"help"}
-    for option in options:
-        name = option.removeprefix("--").partition("=")[0].replace("_", "-")
-        if option.startswith("--") and name.removeprefix("no-") not in known:
-            near = get_close_matches(name, known, 1)
-            hint = f"did you mean --{near[0]}?" if near else "--help lists those there are."
-            raise InputError(f"`mocose {command}` has no option --{name}; {hint}")
 
 
 def _sentence(panel: str) -> str:
@@ -76,8 +66,9 @@ def _sentence(panel: str) -> str:
     plain = re.sub(r"\x1b\[[0-9;]*m", "", panel)
     _title, *lines = plain.splitlines() or [""]
     rows = dropwhile(_is_rule, (line.strip("│ ") for line in lines))
-    said = " ".join(takewhile(lambda row: not _is_rule(row), rows))
-    return said.partition(" Got errors")[0].rstrip(". ") + "."
+    said = " ".join(takewhile(lambda row: not _is_rule(row), rows)).partition(" Got errors")[0]
+    near = re.search(r"Perhaps you meant:\W+(--[\w-]+)", plain)
+    return said.rstrip(". ") + (f"; did you mean {near[1]}?" if near else ".")
 
 
 def _is_rule(row: str) -> bool:
@@ -96,7 +87,7 @@ def main() -> None:
         if folder := getattr(command, "data", None):
             os.environ["MOCOSE_DATA"] = folder
         command.main()
-    except InputError as wrong:
+    except (InputError, FloatingPointError) as wrong:  # the latter: a training diverged
         sys.stderr.write(f"mocose: {wrong}\n")
         sys.exit(2)
     except OSError as wrong:  # a full disk, a folder without write permission

@@ -8,7 +8,7 @@ from typing import Literal
 from tyro import MISSING
 from tyro.conf import OmitArgPrefixes, Positional
 
-from mocose_study.config import PROFILES, Config, InputError, configure
+from mocose_study.config import PROFILES, Config, InputError, choose, configure
 from mocose_study.data.files import study_folder
 
 
@@ -42,12 +42,16 @@ class Run(Sized):
     def main(self) -> None:
         from mocose_study.fast.ranks import ranks
         from mocose_study.results import use
-        from mocose_study.runs import run
-        from mocose_study.runs.curves import write_curves
+        from mocose_study.runs import curves, run
         from mocose_study.runs.files import read_run, run_id
+        from mocose_study.systems import saved_whole
 
         if self.push_to_hub and not self.save:
             raise InputError("--push-to-hub uploads the folder of --save; give both.")
+        if self.save and not saved_whole(self.config):
+            raise InputError(f"{self.config.method} is no encoder alone; leave out --save.")
+        if self.log:
+            curves.summary_writer()
         if ranks().size > 1 and self.config.method != "mocose":
             raise InputError(f"{self.config.method} trains in one process; leave out `accelerate`.")
         run.prepare([self.config], bar=True)
@@ -59,7 +63,7 @@ class Run(Sized):
         record = read_run(path)
         use.show(record["metrics"])
         if self.log:
-            write_curves(record, self.log)
+            curves.write_curves(record, self.log)
         if self.save:
             use.save(trained[0], record, self.save, self.push_to_hub)
         print(self.save or path)
@@ -82,6 +86,7 @@ class Evaluate(Data):
     def main(self) -> None:
         from mocose_study.results import use
 
+        choose(PROFILES, self.beside or "quick", "profile")
         encode = use.encode_of(self.model, self.pooling)
         use.show(use.measure(encode, self.sts, self.transfer), self.json, self.beside)
 

@@ -111,9 +111,11 @@ class Pretrain(Data):
 
     def main(self) -> None:
         from mocose_study.pretraining.pretrain import make_encoder
-        from mocose_study.results.cards import write_card
+        from mocose_study.results.use import write_card
 
         config = choose(PRETRAINING, self.profile, "pre-training profile")
+        if self.steps is not None and self.steps < 1:
+            raise InputError(f"--steps {self.steps} is not possible; it must be 1 or more.")
         config = replace(config, steps=self.steps) if self.steps else config
         folder = self.folder or encoders_folder() / config.name
         if not self.card:

@@ -1,6 +1,4 @@
-"""Types of a Config's values, and values that contradict each other."""
-
-from typing import Literal, get_args, get_origin
+"""Values of a Config that contradict each other."""
 
 POOLER_UNUSED = ("simcse", "s_simcse", "simcse_supervised", "ct", "flow", "is_bert", "declutr")
 VIEWS_DISTORTED = ("mocose",)  # by position shuffle and cut-offs
@@ -65,20 +63,3 @@ def _of_systems(c):
             f"pooling = 'cls_pooler' would measure a layer that {c.method} does not train; "
             "set pooling = 'cls'."
         )
-
-
-def accepts(kind, value) -> bool:
-    """Whether `value` has the annotated type; an int is a fine float, a bool is no number."""
-    choices = get_args(kind)
-    if get_origin(kind) is Literal:
-        return value in choices
-    if get_origin(kind) is tuple:
-        if not isinstance(value, tuple):
-            return False
-        kinds = choices[:1] * len(value) if choices[-1] is ... else choices
-        return len(kinds) == len(value) and all(map(accepts, kinds, value))
-    if choices:  # of a union
-        return any(accepts(choice, value) for choice in choices)
-    if kind in (int, float) and isinstance(value, bool):
-        return False
-    return isinstance(value, int | float if kind is float else kind)

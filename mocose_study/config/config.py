@@ -6,14 +6,16 @@ and profiles, which change many fields at once, stand in `profiles.py`.
 """
 
 import json
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
-from typing import Annotated, Any, Literal, get_args, get_origin
+from importlib.resources import files
+from typing import Annotated, Any, Literal
 
-from mocose_lib.settings import Count, InputError, Positive, Range, Settings, Share, specification
+from mocose_lib.settings import Count, InputError, Positive, Range, Settings, Share
 
-from .checks import accepts, contradictions
+from .checks import contradictions
 
 TextAugmentation = Literal[
     "none", "typos", "synonym", "insertion", "paraphrase", "back_translation"
@@ -85,13 +87,6 @@ class Config(Settings):
     span_positives: Positive = 2  # DeCLUTR: of an anchor
     span_mlm_weight: Weight = 1.0  # DeCLUTR: of its masked-language-model term
 
-    def __post_init__(self):
-        for name, (kind, _) in specification(type(self)).items():
-            if not accepts(kind, value := getattr(self, name)):
-                choices = get_args(kind) if get_origin(kind) is Literal else kind
-                raise InputError(f"{name} = {value!r} is not possible; choose one of {choices}.")
-        super().__post_init__()
-
     def contradictions(self):
         yield from super().contradictions()
         yield from contradictions(self)
@@ -118,6 +113,14 @@ ADDED_LATER: dict[str, Any] = {"encode_rows": None, "compiled": "none"}
 REMOVED: dict[str, Any] = {"freeze_steps": 0, "whitened_on": 0}
 
 FIELDS = {field.name: field for field in fields(Config)}
+
+
+def read_toml(package: str, name: str) -> dict:
+    """What <name>.toml of a package holds. Raises InputError when it is no TOML."""
+    try:
+        return tomllib.loads((files(package) / f"{name}.toml").read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as cause:
+        raise InputError(f"{name}.toml is no TOML: {cause}") from None
 
 
 def tuples(value):

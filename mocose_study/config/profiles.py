@@ -4,12 +4,10 @@ All of them stand in `profiles.toml`. A profile and a preset change fields of a 
 `configure` puts them together.
 """
 
-import tomllib
 from dataclasses import dataclass, field, fields
-from importlib.resources import files
 
 from .checks import SHORTENED
-from .config import Config, check_names, choose, tuples
+from .config import Config, check_names, choose, read_toml, tuples
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ def _profile(shared: list[str], **own) -> Profile:
     return Profile(values, **about)
 
 
-_READ = tomllib.loads((files(__package__) / "profiles.toml").read_text(encoding="utf-8"))
+_READ = read_toml(__package__, "profiles")
 PRESETS: dict[str, dict] = _READ["preset"]
 PROFILES = {name: _profile(**table) for name, table in _READ["profile"].items()}
 PRETRAINING = {
@@ -71,6 +69,11 @@ def configure(profile: str = "quick", preset: str = "study", **changes) -> Confi
     >>> configure("quick", ema_decay=0.99).ema_decay
     0.99
     """
+    return Config(**fields_of(profile, preset, **changes))
+
+
+def fields_of(profile: str, preset: str, **changes) -> dict:
+    """The fields that `configure` sets, not yet checked."""
     check_names(changes)
     size = choose(PROFILES, profile, "profile").fields
     values = {**size, **choose(PRESETS, preset, "preset"), **changes}
@@ -79,4 +82,4 @@ def configure(profile: str = "quick", preset: str = "study", **changes) -> Confi
         values["crop"] = changes.get("crop", 0.0)
     if method != "mocose":  # they have no queue: a sentence's negatives are its batch
         values["batch_negatives"] = changes.get("batch_negatives", True)
-    return Config(**values)
+    return values

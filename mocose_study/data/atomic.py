@@ -2,10 +2,13 @@
 
 import glob
 import os
-from collections.abc import Callable
+import platform
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import psutil
+
+HOST = platform.node()  # other machines of a shared file system number their processes themselves
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> Path:
@@ -16,26 +19,34 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> Path:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     sweep(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    part = temporary(path)
     try:
-        write(temporary)
-        with open(temporary, "rb") as written:
+        write(part)
+        with open(part, "rb") as written:
             os.fsync(written.fileno())
-        os.replace(temporary, path)
+        os.replace(part, path)
     finally:
-        temporary.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
     return path
 
 
+def temporary(path: Path) -> Path:
+    """Where this process may write what is to become `path`; `sweep` and `sweep_below` know it."""
+    return path.with_name(f".{path.name}.{HOST}.{os.getpid()}")
+
+
 def sweep(path: Path) -> None:
-    """Removes what killed processes left of their unfinished writes of `path`."""
-    for part in path.parent.glob(f".{glob.escape(path.name)}.*"):
-        writer = part.suffix[1:]
-        if writer.isdigit() and not psutil.pid_exists(int(writer)):
-            part.unlink(missing_ok=True)
+    """Removes what killed processes of this machine left of their unfinished writes of `path`."""
+    _remove_dead(path.parent.glob(f".{glob.escape(path.name)}.{HOST}.*"))
 
 
 def sweep_below(folder: Path) -> None:
     """The same for every file below `folder`."""
-    for part in folder.rglob(".*.*"):
-        sweep(part.with_name(part.stem[1:]))
+    _remove_dead(folder.rglob(f".*.{HOST}.*"))
+
+
+def _remove_dead(parts: Iterable[Path]) -> None:
+    for part in parts:
+        writer = part.suffix[1:]
+        if writer.isdigit() and not psutil.pid_exists(int(writer)):
+            part.unlink(missing_ok=True)

@@ -153,16 +153,22 @@ def dev_tables(benchmark: str, dev: str = "") -> dict[str, pd.DataFrame]:
 
 
 def blind_tables(benchmark: str, dev: str = "") -> dict[str, pd.DataFrame]:
-    """`dev_tables` without the pairs that occur, word for word, in a test table."""
+    """`dev_tables` without the pairs that occur, word for word, in a test table.
+
+    Raises InputError where none is left.
+    """
 
     def pairs(table: pd.DataFrame) -> list[frozenset]:
         return list(map(frozenset, zip(table["sentence1"], table["sentence2"], strict=True)))
 
     tested = {pair for table in test_tables(benchmark).values() for pair in pairs(table)}
-    return {
+    found = {
         name: table[[pair not in tested for pair in pairs(table)]]
         for name, table in dev_tables(benchmark, dev).items()
     }
+    if empty := [name for name, table in found.items() if table.empty]:
+        raise InputError(f"all pairs of {empty[0]!r} are test pairs; give other ones as `dev`.")
+    return found
 
 
 def _own_tables(names: str, split: str) -> dict[str, pd.DataFrame]:

@@ -7,10 +7,12 @@ and token ids live in Arrow files, memory-mapped, cached under data/cache by con
 """
 
 import gzip
+import hashlib
 import itertools
+import logging
 import lzma
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import datasets
@@ -19,13 +21,16 @@ import pyarrow as pa
 
 from mocose_study.config import InputError
 
-from .cache import cache_key, stored
+from .atomic import temporary, write_atomically
+from .files import cache_folder
 from .sources import ON_HUB, checked, folder, from_hub, local, open_file, revision_on_hub, sha256
 from .tokens import settings_of, token_ids
 
+log = logging.getLogger(__name__)
 OPENERS = {".xz": lzma.open, ".gz": gzip.open}
 UNREADABLE = (lzma.LZMAError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError, EOFError)
 BATCH = 20_000  # sentences that are read, or tokenised, at once
+DIGITS = 16  # of a key of the cache, and of the digest of a file's content
 CORPORA = {  # files of the data folder, or of ON_HUB; one sentence a line
     "open": ["open/wikipedia.txt.xz"],
     "wiki900k": [f"corpus/wiki_sentences_{i:02}.txt.xz" for i in range(9)],
@@ -93,7 +98,13 @@ def hub_name(name: str) -> bool:
 def _hub_lines(name: str, revision: str | None) -> Iterator[str]:
     if revision is None:
         raise InputError(f"corpus {name!r} is no file, and the hub does not know it or is away.")
-    found = datasets.load_dataset(name, split="train", revision=revision)
+    try:
+        found = datasets.load_dataset(name, split="train", revision=revision)
+    except Exception as cause:  # whatever the hub's client meets on its way
+        raise InputError(
+            f"the hub did not give the corpus {name!r} ({type(cause).__name__}); check the "
+            "connection, or give a text file."
+        ) from cause
     column = next((c for c in ("sentence", "text") if c in found.column_names), None)
     if column is None:
         raise InputError(f"data set {name!r} of the hub has no column 'sentence' or 'text'.")
@@ -150,3 +161,55 @@ def tokenized(corpus: datasets.Dataset, tokenizer, max_length: int | None) -> da
 def column(ids, name: str) -> np.ndarray:
     """A column of numbers of a Dataset at once; its own iterator would take minutes."""
     return ids.data.table.column(name).to_numpy()
+
+
+def cache_key(*parts) -> str:
+    """A name for what is made of `parts`."""
+    return hashlib.sha256("|".join(map(str, parts)).encode()).hexdigest()[:DIGITS]
+
+
+def stored(key: str, batches: Callable[[], Iterable[dict]]) -> datasets.Dataset:
+    """A memory-mapped Dataset of all batches (columns by name), made once for each `key`.
+
+    The file is called <key>.<digest of its content>.arrow. A damaged one is dropped and made
+    anew; the log says so. Raises InputError when the folder cannot be written, and whatever
+    `batches` raises.
+    """
+    for path in cache_folder().glob(f"{key}.*.arrow"):
+        if sha256(path)[:DIGITS] == path.name.split(".")[1]:
+            return _opened(path, key)
+        log.warning("the cached table %s is damaged; it is made anew", path.name)
+        path.unlink()
+    new = temporary(cache_folder() / f"{key}.arrow")  # another process may make it, too
+    failed = []  # an error of what is to be written says nothing about the folder
+    try:
+        made = write_atomically(new, lambda part: _write(part, _noting(batches, failed)))
+    except OSError as cause:
+        if cause in failed:
+            raise
+        why = f"{cache_folder()} cannot be written ({cause.strerror or cause})"
+        raise InputError(
+            f"{why}; free its disk, or let MOCOSE_STUDY name another folder."
+        ) from cause
+    return _opened(made.replace(made.with_name(f"{key}.{sha256(made)[:DIGITS]}.arrow")), key)
+
+
+def _opened(path: Path, key: str) -> datasets.Dataset:
+    return datasets.Dataset(datasets.table.MemoryMappedTable.from_file(str(path)), fingerprint=key)
+
+
+def _noting(batches: Callable[[], Iterable[dict]], errors: list[OSError]) -> Iterator[dict]:
+    """All batches; an error that ends them is put into `errors`."""
+    try:
+        yield from batches()
+    except OSError as cause:
+        errors.append(cause)
+        raise
+
+
+def _write(path: Path, batches: Iterable[dict]) -> None:
+    tables = map(pa.table, batches)
+    first = next(tables, pa.table({}))
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, first.schema) as writer:
+        for table in itertools.chain([first], tables):
+            writer.write_table(table)

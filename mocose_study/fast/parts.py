@@ -1,6 +1,6 @@
 """Large batches in little memory: an encoder that reads a batch part by part."""
 
-from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch.utils.checkpoint import checkpoint
@@ -22,15 +22,9 @@ def encode_by_parts(encoder: Encoder, rows: int) -> None:
     def states(model, words, mask, positions, pooling):
         inputs = (None if x is None else x.split(rows) for x in (words, mask, positions))
         parts = [x or (None,) * -(-len(words) // rows) for x in inputs]
-        found = [one_part(whole, model, *part, pooling) for part in zip(*parts, strict=True)]
+        read = partial(checkpoint, whole, use_reentrant=False) if torch.is_grad_enabled() else whole
+        found = [read(model, *part, pooling) for part in zip(*parts, strict=True)]
         embedded, last = zip(*found, strict=True)
         return None if embedded[0] is None else torch.cat(embedded), torch.cat(last)
 
     encoder.states = states
-
-
-def one_part(states: Callable, *inputs):
-    """states(*inputs), whose activations are not kept for the gradient."""
-    if torch.is_grad_enabled():
-        return checkpoint(states, *inputs, use_reentrant=False)
-    return states(*inputs)

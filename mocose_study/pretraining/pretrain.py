@@ -19,12 +19,8 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 from tqdm.auto import tqdm
-from transformers import (
-    BertConfig,
-    BertForPreTraining,
-    BertTokenizerFast,
-    get_linear_schedule_with_warmup,
-)
+from transformers import BertConfig, BertForPreTraining, BertTokenizerFast
+from transformers.optimization import get_linear_schedule_with_warmup
 
 from mocose_study.config import InputError
 from mocose_study.config.profiles import PretrainConfig
@@ -212,5 +208,5 @@ def make_encoder(config: PretrainConfig, folder: Path | None = None) -> Path:
         tokenizer = train_tokenizer(texts, config.vocab_size)
         tokenizer.save_pretrained(folder)
     pretrain(config, tokenized(corpus, tokenizer, None), tokenizer, folder, default_device())
-    (folder / "state.pt").unlink()
+    (folder / "state.pt").unlink(missing_ok=True)
     return folder

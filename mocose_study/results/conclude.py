@@ -72,11 +72,12 @@ def paragraph(grid: Grid, profile: str, seeds, brief: bool) -> str:
     if not len(runs):
         return f"{question} No runs of this section at profile {profile} yet."
     found, (metric, means) = verdicts_on(grid, runs), means_of(grid, runs)
-    first, counted = "", found
+    first, counted, against = "", found, ""
     if not isinstance(found, str):
-        first, counted = headline(found), f"Verdicts on its claims: {tally(found)}."
+        first, against = headline(found), opposed(found)
+        counted = f"Verdicts on its claims: {tally(found)}."
     where, how_sure = (spread(metric, means), sure(means)) if len(means) > 1 else ("", "")
-    said = [counted, where] if brief else [first, counted, where, how_sure]
+    said = [counted, where] if brief else [first, counted, against, where, how_sure]
     return " ".join(filter(None, [question, *said]))
 
 
@@ -88,6 +89,18 @@ def headline(found: pd.DataFrame) -> str:
     here = "This is" if first["verdict"] == UNTESTABLE else "Here this is"
     answer = f"{first['verdict']} ({first['reason']})"
     return f"{said}: “{first['text']}” {here} {answer}."
+
+
+def opposed(found: pd.DataFrame) -> str:
+    """The claims after the first of which the runs say the opposite: all of the interval lies on
+    the other side of zero."""
+    others = found.iloc[1:].query(
+        "verdict == 'not supported' and rule != 'Equivalent' and high < 0"
+    )
+    said = [
+        f"“{text}” ({x:+.2g})" for text, x in zip(others["text"], others["effect"], strict=True)
+    ]
+    return f"The runs say the opposite of {', and of '.join(said)}." if said else ""
 
 
 def tally(found: pd.DataFrame, shown=str) -> str:

@@ -10,21 +10,18 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullLocator
 
 from mocose_study.data.files import study_folder
-from mocose_study.sections.grid import HARMFUL
 
 from .style import (
     OURS,
     PAPER,
-    color_of,
-    dots,
     legend_right,
+    log_axis,
     mark_legend,
-    off_axis,
     panel,
     rows_figure,
+    rows_of_dots,
     style,
     styles,
 )
@@ -46,9 +43,7 @@ def scores(runs: pd.DataFrame, labels: list[str], metric: str, varied: str, unit
     figure, ax = rows_figure(labels, unit, varied)
     if unit != POINTS:
         ax.axvline(0, color="black", lw=0.8)
-    for y, label in enumerate(labels):
-        draw = off_axis if label in HARMFUL else dots
-        draw(ax, y, runs.loc[runs["label"] == label, metric].to_numpy(), color_of(label))
+    rows_of_dots(ax, {name: runs.loc[runs["label"] == name, metric].to_numpy() for name in labels})
     return figure
 
 
@@ -71,11 +66,6 @@ def beside_paper(
     if reference not in labels:
         reference = max(known, key=paper.get, default=(labels or [""])[0])
     figure, ax = rows_figure(labels, f"points above or below “{reference}”", varied)
-    table = runs.pivot(index="seed", columns="label", values=metric)
-    for y, label in enumerate(labels):
-        if label != reference:
-            values = (table[label] - table[reference]).dropna().to_numpy()
-            (off_axis if label in HARMFUL else dots)(ax, y, values, color_of(label))
     if reference in paper:
         gaps = {labels.index(name): paper[name] - paper[reference] for name in known}
         ax.plot(list(gaps.values()), list(gaps), "D", color=PAPER, ms=6, mfc="none", zorder=4)
@@ -83,6 +73,9 @@ def beside_paper(
     for label, x in edges:
         ax.plot(x, labels.index(label), "|", color="black", ms=15, mew=1.6)
     ax.axvline(0, color="black", lw=0.8, zorder=0)
+    table = runs.pivot(index="seed", columns="label", values=metric)
+    rows = {label: (table[label] - table[reference]).dropna().to_numpy() for label in labels}
+    rows_of_dots(ax, rows | {reference: np.array([])})
     marks = {"ours: seeds, mean, 95 % interval": ("o", OURS)}
     marks |= {"the paper, one run": ("D", PAPER)} if reference in paper else {}
     marks |= {"threshold of a claim": ("|", "black")} if edges else {}
@@ -204,9 +197,8 @@ def against(runs: pd.DataFrame, x: str, y: str, xlabel: str, ylabel: str, best: 
     shapes = {"hue": "decay η", "style": "K, B", "palette": "viridis", "alpha": 0.8}
     sns.scatterplot(shown.sort_values(parts), x=x, y=y, s=45, ax=ax, **shapes)
     ax.axvline(best, color=PAPER, lw=1.2, ls="--", zorder=0, label=f"the paper's best, {best:.4g}")
-    ax.set(xlabel=xlabel, ylabel=ylabel, xscale="log")
-    ax.xaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), minor_locator=NullLocator())
-    ax.xaxis.set_major_formatter("{x:g}")
+    ax.set(xlabel=xlabel, ylabel=ylabel)
+    log_axis(ax)
     legend_right(ax)
     return figure
 

@@ -22,6 +22,7 @@ MODES = {"load": "shows finished runs", "run": "makes those that are missing"}
 POOLINGS = ["[CLS]", "mean", "first-last"]  # untrained systems of the section `pretraining`
 STALENESS = ("equation 4", "empirical", "retained of the oldest")
 pd.set_option("display.max_colwidth", None)  # claims and reasons are sentences
+pd.set_option("display.max_rows", 100)
 disable_progress_bar()  # the bar of a loaded model is no result
 
 
@@ -108,9 +109,9 @@ def errors(
 def stored(config: Config, profile: str) -> str:
     """The mean score of the runs that differ from `config` in nothing but the seed, in words."""
     files = [run_file(vary(config, seed=seed), profile) for seed in range(10)]
-    found = [read_run(file)["metrics"][METRIC] for file in files if file.exists()]
+    found = [read_run(file)["metrics"][METRIC] or 0.0 for file in files if file.exists()]
     mean = f", Spearman × 100: {np.mean(found):.2f} on average" if found else ""
-    return f"{len(found) or 'no'} runs at profile {profile}{mean}"
+    return f"{len(found) or 'no'} runs of {config.steps:,} steps at profile {profile}{mean}"
 
 
 def two_way(grid: Grid, values: dict[str, float]) -> pd.DataFrame:
@@ -162,7 +163,7 @@ def beside_paper(
     one of the chosen weights; and the paper's number, where there is one.
 
     Only differences can be compared with the paper. So both are also centred: given as distances
-    from the mean of the points that both have.
+    from the median of the points that both have, which one broken point does not move.
     """
     table = summary(runs, "label", metric).set_index("label").loc[labels_of(grid, runs)]
     if metric == METRIC and LAST in runs:
@@ -170,8 +171,8 @@ def beside_paper(
     if paper := paper_values(grid, paper_metric):
         table["paper"] = table.index.map(paper).astype(float)
         both = table[table["paper"].notna()]
-        table["ours, centred"] = table["mean"] - both["mean"].mean()
-        table["paper, centred"] = table["paper"] - both["paper"].mean()
+        table["ours, centred"] = table["mean"] - both["mean"].median()
+        table["paper, centred"] = table["paper"] - both["paper"].median()
     return table.rename_axis("point").reset_index().round(2)
 
 

@@ -5,7 +5,6 @@ Sphinx and MyST-NB build it, with the extension `harmless`.
 
 import re
 import shutil
-import tomllib
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,12 +13,11 @@ import nbformat
 from sphinx.application import Sphinx
 
 from mocose_lib import InputError
-from mocose_study.config import PROFILES, choose
+from mocose_study.config import PROFILES, choose, read_toml
 from mocose_study.data.files import study_folder
 
 from .article import article
 
-HERE = Path(__file__).parent
 WIDGETS = ("*", "application/vnd.jupyter.widget-view+json", None)  # are shown as their text
 
 
@@ -49,9 +47,9 @@ def make_report(profile: str) -> Path:
 
 def settings() -> dict:
     """What Sphinx is told: `site.toml` and what that cannot say."""
-    told = tomllib.loads((HERE / "site.toml").read_text(encoding="utf-8"))
-    paths = [str(HERE / "static")]
-    return told | {"html_static_path": paths, "nb_mime_priority_overrides": [WIDGETS]}
+    static = str(Path(__file__).parent / "static")
+    told = {"html_static_path": [static], "nb_mime_priority_overrides": [WIDGETS]}
+    return read_toml(__package__, "site") | told
 
 
 def notebooks(profile: str) -> dict[str, Path]:

@@ -3,19 +3,19 @@
 A system has the same colour in every figure. Marks and dashes tell apart what grey makes alike.
 """
 
-import tomllib
 from collections.abc import Sequence
-from importlib.resources import files
 
 import matplotlib.pyplot as plt
 import numpy as np
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator
 
 from mocose_study.claims.stats import interval
+from mocose_study.config import read_toml
 
-LOOK = tomllib.loads((files(__package__) / "style.toml").read_text(encoding="utf-8"))
+LOOK = read_toml(__package__, "style")
 OURS, PAPER, SYSTEMS, VERDICTS = (LOOK[name] for name in ("ours", "paper", "systems", "verdicts"))
 WIDTH = 7.2  # inches
 DASHES, MARKS = ("-", "--", "-.", ":"), "osD^vP*X"
@@ -71,10 +71,21 @@ def dots(ax: Axes, y: float, values: np.ndarray, color: str) -> None:
     ax.errorbar(found.mean, y, xerr=ends, fmt="o", ms=6, capsize=3, color=color)
 
 
-def off_axis(ax: Axes, y: float, values: np.ndarray, color: str) -> None:
-    """The mean of a row as a number: the dots of what is there to do harm would stretch the axis."""
-    said = f"◂ {values.mean():.1f}" if len(values) else ""
-    ax.text(0.01, y, said, transform=ax.get_yaxis_transform(), va="center", color=color)
+def rows_of_dots(ax: Axes, rows: dict[str, np.ndarray]) -> None:
+    """The dots of every row {label: values}. A control that the axis of the others has no room for
+    is there as a number, its mean: what is there to do harm would stretch the axis."""
+    for label in sorted(rows, key=is_control):
+        y, values, color = list(rows).index(label), rows[label], color_of(label)
+        low, high = ax.get_xlim()
+        if is_control(label) and len(values) and not low < values.min() <= values.max() < high:
+            place = {"transform": ax.get_yaxis_transform(), "va": "center"}
+            ax.text(0.01, y, f"◂ {values.mean():.1f}", color=color, **place)
+        else:
+            dots(ax, y, values, color)
+
+
+def is_control(label: str) -> bool:
+    return label.startswith("control: ")
 
 
 def mark_legend(figure: Figure, marks: dict[str, tuple[str, str]]) -> None:
@@ -84,6 +95,13 @@ def mark_legend(figure: Figure, marks: dict[str, tuple[str, str]]) -> None:
         for name, (m, c) in marks.items()
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=3)
+
+
+def log_axis(ax: Axes) -> None:
+    """A logarithmic x axis that shows 1, 2 and 5 of every power of ten, as plain numbers."""
+    ax.set_xscale("log")
+    ax.xaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), minor_locator=NullLocator())
+    ax.xaxis.set_major_formatter("{x:g}")
 
 
 def legend_right(ax: Axes) -> None:

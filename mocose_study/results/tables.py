@@ -4,6 +4,7 @@ import math
 from dataclasses import astuple
 from importlib.resources import files
 
+import numpy as np
 import pandas as pd
 
 from mocose_study.claims.stats import interval
@@ -30,7 +31,8 @@ def table_of(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
 
     Columns: label of the point, profile, id, every field of the Config, every metric, resampled
     (None, or the average on resampled test pairs), and what `derived` adds. A correlation that is
-    undefined, since all sentences have one vector, counts as 0: such vectors order nothing.
+    undefined, since all sentences have one vector, counts as 0: such vectors order nothing. So does
+    it in the average of the tasks.
     """
     rows = []
     for label, record in records(grid, profile, seeds):
@@ -38,6 +40,9 @@ def table_of(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
         row |= {k: str(v) if isinstance(v, list) else v for k, v in record["config"].items()}
         metrics = record["metrics"].items()
         row |= {k: 0.0 if v is None and k.endswith(ENDS) else v for k, v in metrics}
+        tasks = [v for k, v in row.items() if k.endswith(" test all")]
+        if record["metrics"].get(METRIC, 0.0) is None and tasks:
+            row[METRIC] = float(np.mean(tasks))
         rows.append(row | {k: record.get(k) for k in ("resampled", "rules")} | derived(record))
     none = ["label", "profile", "id", *FIELDS, METRIC, "rules", "best_step"]
     return pd.DataFrame(rows, columns=None if rows else none)

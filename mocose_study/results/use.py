@@ -1,4 +1,4 @@
-"""A trained model taken away and measured: saved with its card, evaluated, turned into vectors."""
+"""A model taken away and measured: saved, with its card, evaluated, turned into vectors."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,19 +12,21 @@ from mocose_lib.encoder import Pooling
 from mocose_lib.evaluation import transfer
 from mocose_lib.evaluation.sts import Encode
 from mocose_study.config import InputError, configure
+from mocose_study.config.profiles import PretrainConfig
 from mocose_study.data import benchmarks, encoders
-from mocose_study.data.corpora import text_lines
+from mocose_study.data.corpora import CORPORA, corpus_files, text_lines
 from mocose_study.data.labelled import transfer_tasks
-from mocose_study.data.sources import folder
+from mocose_study.data.sources import folder, sha256
 from mocose_study.fast import logistic
 from mocose_study.runs.files import finite
 from mocose_study.sections import GRIDS
 from mocose_study.systems.base import Fitted
 
-from .cards import model_card
-from .tables import table_of
+from .tables import METRIC, filled, markdown, table_of
 
 BESIDE = "main"  # the section whose systems stand beside a model
+ENCODER_RUNS = "tiny"  # the profile of the runs on a pre-trained encoder's card
+WIKIPEDIA = ("open", "wiki900k", "wiki_documents", "wiki1m")  # corpora under its licence
 
 
 def save(fitted: Fitted, record: dict, target: Path, name: str | None = None) -> None:
@@ -42,6 +44,58 @@ def save(fitted: Fitted, record: dict, target: Path, name: str | None = None) ->
 
         HfApi().create_repo(name, exist_ok=True)
         HfApi().upload_folder(repo_id=name, folder_path=target)
+
+
+def model_card(record: dict, title: str) -> str:
+    """The README.md of a saved encoder, from the record of its run."""
+    config, metrics = record["config"], record["metrics"]
+    rows = {k: v for k, v in metrics.items() if k == METRIC or k.endswith(" test all")}
+    lines = [f"- {task}: {value:.2f}" for task, value in rows.items() if value is not None]
+    if drawn := record.get("resampled"):
+        low, high = np.percentile(drawn, [2.5, 97.5])
+        lines.append(f"- 95 % interval of sts_avg: {low:.2f} to {high:.2f}")
+    return filled(
+        "model_card.md",
+        record=record,
+        config=config,
+        title=title,
+        licence="cc-by-sa-3.0" if config["corpus"] in WIKIPEDIA else "other",
+        scores="\n".join(lines),
+        settings=json.dumps(config, indent=1),
+    )
+
+
+def write_card(target: Path, config: PretrainConfig) -> None:
+    """README.md of the encoder: corpus, checksums, tokens, loss, command, settings, scores.
+
+    Raises InputError where no finished pre-training stands, or the corpus is missing.
+    """
+    if not (target / "pretraining.json").exists():
+        raise InputError(f"there is no finished encoder in {target}: `mocose pretrain` makes one.")
+    record = json.loads((target / "pretraining.json").read_text(encoding="utf-8"))
+    last = {k: v for k, v in record["curve"][-1].items() if k not in ("step", "tokens")}
+    files = corpus_files(config.corpus) if config.corpus in CORPORA else []
+    text = filled(
+        "encoder_card.md",
+        record=record,
+        config=config,
+        minutes=record["seconds"] / 60,
+        scores=pooling_table(config.name),
+        losses=", ".join(f"{name} {value:.3f}" for name, value in last.items()),
+        sums="\n".join(f"- `{path.name}` sha256 `{sha256(path)}`" for path in files),
+    )
+    (target / "README.md").write_text(text, encoding="utf-8")
+
+
+def pooling_table(encoder: str) -> str:
+    """A Markdown table: one row per pooling, one column per task, from the runs of "encoders"."""
+    runs = table_of(GRIDS["encoders"], ENCODER_RUNS)
+    runs = runs[runs["label"].str.startswith(f"{encoder}, ")]
+    if not len(runs):
+        return "(no runs yet)"
+    tasks = {column: column.split()[0] for column in runs if column.endswith(" test all")}
+    table = runs.assign(pooling=runs["label"].str.removeprefix(f"{encoder}, "))
+    return markdown(table[["pooling", *tasks, METRIC]].rename(columns={**tasks, METRIC: "avg"}))
 
 
 def encode_of(name: str, pooling: Pooling | None = None) -> Encode:

@@ -27,7 +27,7 @@ def generated(lm: LanguageModel, ids: list, rng: np.random.Generator, **options)
     pad = lm.tokenizer.eos_token_id if pad is None else pad
     with torch.no_grad(), torch.random.fork_rng():
         torch.manual_seed(int(rng.integers(2**62)))
-        found = lm.model.generate(**batch.to(lm.device), pad_token_id=pad, **options)
+        found = lm.model.generate(**batch.to(lm.model.device), pad_token_id=pad, **options)
     start = 0 if lm.seq2seq else len(ids[0])
     return lm.tokenizer.batch_decode(found[:, start:], skip_special_tokens=True)
 

@@ -23,10 +23,6 @@ class LanguageModel:
     tokenizer: object
 
     @property
-    def device(self) -> torch.device:
-        return self.model.device
-
-    @property
     def seq2seq(self) -> bool:
         return self.model.config.is_encoder_decoder
 

@@ -8,9 +8,7 @@ models are missing says so before it starts.
 import functools
 import json
 import shutil
-import tomllib
 from collections.abc import Callable, Iterator
-from importlib.resources import files
 from types import MappingProxyType
 
 import datasets
@@ -18,8 +16,8 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from mocose_lib import InputError
-from mocose_study.config import Config
-from mocose_study.data import cache, corpora
+from mocose_study.config import Config, read_toml
+from mocose_study.data import corpora
 from mocose_study.data.atomic import write_atomically
 from mocose_study.data.encoders import digest, locate
 from mocose_study.data.files import cache_folder
@@ -27,9 +25,7 @@ from mocose_study.data.files import cache_folder
 from . import contextual, generation, language_models, typos
 
 SHARD = 1_000  # sentences; a killed augmentation loses so many at most
-KINDS = MappingProxyType(
-    tomllib.loads((files(__package__) / "kinds.toml").read_text(encoding="utf-8"))
-)
+KINDS = MappingProxyType(read_toml(__package__, "kinds"))
 BY_MASKS = ("synonym", "insertion")
 
 
@@ -62,7 +58,8 @@ def key_of(config: Config, corpus: datasets.Dataset, seed: int) -> str:
     """The name of `corpus` in rewritten form: its key in the cache."""
     kind = config.text_augmentation
     settings = (kind, config.augmentation_rate, seed, *KINDS[kind]["version"])
-    return cache.cache_key("text", corpus._fingerprint, *settings, *map(digest, models_of(config)))
+    models = map(digest, models_of(config))
+    return corpora.cache_key("text", corpus._fingerprint, *settings, *models)
 
 
 def check(config: Config, corpus: datasets.Dataset) -> None:
@@ -94,7 +91,7 @@ def augmented(
                 write_atomically(shard, lambda part, text=found: part.write_text(text))
             yield batch | {"sentence": json.loads(shard.read_text())}
 
-    result = cache.stored(key, batches)
+    result = corpora.stored(key, batches)
     shutil.rmtree(shards, ignore_errors=True)
     return result
 

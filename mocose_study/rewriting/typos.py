@@ -6,14 +6,14 @@ list of misspelt words; here the patterns of `typos.toml` give every word some e
 """
 
 import re
-import tomllib
-from importlib.resources import files
 
 import numpy as np
 
+from mocose_study.config import read_toml
+
 from .word_edits import drawn_words, replaced
 
-TABLES = tomllib.loads((files(__package__) / "typos.toml").read_text(encoding="utf-8"))
+TABLES = read_toml(__package__, "typos")
 SHARES, NEIGHBOURS = TABLES["shares"], TABLES["neighbours"]
 ALIKE, UNHEARD = (
     [tuple(pair.split("/")) for pair in TABLES["sounds"][name].split()]

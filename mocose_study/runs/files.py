@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 from pathlib import Path
 
 from mocose_study.config import Config, InputError
@@ -11,15 +10,9 @@ from mocose_study.data.atomic import write_atomically
 from mocose_study.data.files import study_folder
 from mocose_study.data.sources import warn_once
 
-PARTS = {  # what a run file has at least
-    "id": str,
-    "config": dict,
-    "inputs": dict,
-    "metrics": dict,
-    "progress": dict,
-    "seconds": float,
-    "stamp": dict,
-}
+PARTS = dict(  # what a run file has at least
+    id=str, config=dict, inputs=dict, metrics=dict, progress=dict, seconds=float, stamp=dict
+)
 
 
 def run_id(config: Config) -> str:
@@ -87,8 +80,4 @@ def digest(record: dict) -> str:
 
 def finite(value):
     """The same with null for what strict JSON has no word for: NaN and infinities."""
-    if isinstance(value, dict):
-        return {name: finite(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(inner) for inner in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return json.loads(json.dumps(value), parse_constant=lambda _: None)

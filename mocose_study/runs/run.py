@@ -28,7 +28,7 @@ from .pool import outcomes, worker_count
 
 log = logging.getLogger(__name__)
 SHARED = (  # fields that decide what runs train on
-    "method encoder encoder_layers corpus corpus_size max_length batch_size benchmark dev "
+    "method encoder encoder_layers corpus corpus_size max_length batch_size benchmark dev selection "
     "text_augmentation augmentation_models augmentation_rate augmented_views positives "
     "statistics vectors sif triplets span_anchors"
 )
@@ -89,7 +89,8 @@ def prepare(configs: Sequence[Config], bar: bool = False) -> None:
     # what is rewritten takes long, and comes last
     for config in sorted(sharing, key=lambda c: c in rewritten):
         encoder = load_encoder(config, device if config in rewritten else "cpu")
-        benchmarks.dev_tables(config.benchmark, config.dev)
+        dev = benchmarks.blind_tables if config.selection == "blind" else benchmarks.dev_tables
+        dev(config.benchmark, config.dev)
         benchmarks.test_tables(config.benchmark)
         INPUTS[config.method](config, encoder, bar)
 

@@ -52,6 +52,11 @@ def statements() -> pd.DataFrame:
     return found.assign(paper_effect=found["paper_effect"] + again)
 
 
+def reasons() -> pd.Series:
+    """Why a statement has no rule, by its id, where its points do not tell."""
+    return _csv(files(__package__) / "unjudged.csv").set_index("id")["why"]
+
+
 def _csv(path) -> pd.DataFrame:
     return pd.read_csv(str(path), keep_default_na=False, dtype=str)
 

@@ -11,11 +11,9 @@ The text "shared" stands for the whole point of that label in `shared.toml`.
 the place of {}, and its fields join those of the point.
 """
 
-import tomllib
 from collections.abc import Iterable, Mapping
-from importlib.resources import files
 
-from mocose_study.config import PROFILES, InputError, choose
+from mocose_study.config import PROFILES, InputError, choose, read_toml
 from mocose_study.config.config import check_names, tuples
 
 from .claims import judging, sections_with_rules
@@ -32,18 +30,13 @@ def read_all(names: Iterable[str]) -> dict[str, Grid]:
 
     Raises InputError, with the place, for whatever a file or `claims.csv` names and nothing has.
     """
-    shared = {label: _point(label, table, {}) for label, table in _toml("shared").items()}
-    tables = {name: table for file in names for name, table in _toml(file).items()}
+    points = read_toml(__package__, "shared").items()
+    shared = {label: _point(label, table, {}) for label, table in points}
+    files = (read_toml(__package__, name) for name in names)
+    tables = {name: table for file in files for name, table in file.items()}
     if unknown := [name for name in sections_with_rules() if name not in tables]:
         raise InputError(f"claims.csv: there is no section {unknown[0]!r}")
     return {name: _section(name, table, shared) for name, table in tables.items()}
-
-
-def _toml(name: str) -> dict:
-    try:
-        return tomllib.loads((files(__package__) / f"{name}.toml").read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as cause:
-        raise InputError(f"{name}.toml is no TOML: {cause}") from None
 
 
 def _section(name: str, table: dict, shared: Mapping[str, Point]) -> Grid:

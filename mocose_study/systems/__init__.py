@@ -7,6 +7,8 @@
 
 from functools import partial
 
+from mocose_study.config import Config
+
 from . import mocose, simcse_st, untrained, whitening, word_counts, word_vectors
 from .base import fit
 from .ct import ContrastiveTension
@@ -38,3 +40,10 @@ OTHERS = {  # modules with `fit` and `inputs`
 METHODS = {name: partial(fit, kind) for name, kind in TRAINED.items()}
 METHODS |= {name: module.fit for name, module in OTHERS.items()}
 INPUTS = {name: kind.inputs for name, kind in (TRAINED | OTHERS).items()}
+
+
+def saved_whole(config: Config) -> bool:
+    """Whether an encoder alone is measured, so that a folder of its weights holds the system."""
+    more = ("flow", "is_bert", "whitening", "word_counts", "word_vectors")
+    headed = "simcse" in config.method and config.mlp == "always"
+    return config.method not in more and not headed

@@ -16,7 +16,6 @@ from mocose_study.bench import (
     clock,
     cost,
     floor,
-    material,
     parts,
     run,
     suite,
@@ -50,7 +49,7 @@ def test_operations_of_a_mocose_step_by_hand(small, fast, expected):
     assert training.step_flops(config) == expected
 
 
-SMALL = material.pretraining_of("2x128", tokens_per_batch=512, bf16=False)
+SMALL = training.pretraining_of("2x128", tokens_per_batch=512, bf16=False)
 
 
 def test_operations_of_a_pretraining_step_by_hand():
@@ -106,15 +105,15 @@ def test_a_breakdown_has_every_kind_and_the_rest(small):
 def test_a_point_of_the_formula_is_measured(small, monkeypatch):
     config = small(steps=1_000, corpus_size=300, eval_every=1_000)
     monkeypatch.setattr(cost, "points", lambda *_: [("queue", 12, config)])
-    found = cost.measure(material.SIZES["smoke"], "float32", tqdm(disable=True))
+    found = cost.measure(training.SIZES["smoke"], "float32", tqdm(disable=True))
     (row,) = json.loads(json.dumps(found["rows"]))
     assert (row["varied"], row["value"]) == ("queue", 12) and min(list(row.values())[2:]) > 0
     assert row["megabytes"] > 100  # torch alone takes more
 
 
 def test_one_thing_grows_at_a_time(study):
-    grown = [(what, value) for what, value, _ in cost.points(material.SIZES["smoke"], "float32")]
-    configs = [config for *_, config in cost.points(material.SIZES["smoke"], "float32")]
+    grown = [(what, value) for what, value, _ in cost.points(training.SIZES["smoke"], "float32")]
+    configs = [config for *_, config in cost.points(training.SIZES["smoke"], "float32")]
     assert len(grown) == len(set(grown)) and len(configs) == 12
     assert {what for what, _ in grown} == set("queue batch length depth width sentences".split())
     assert {config.corpus_size for config in configs} == {cost.ROWS, 300}
@@ -235,8 +234,8 @@ def test_what_is_measured_on_a_gpu(study, monkeypatch):
     """A small encoder's step and floor on the CPU; what the runs side by side are asked for."""
     asked = []
     monkeypatch.setattr(parts, "side_by_side", lambda *a: asked.append(a) or {"seconds": 1.0})
-    monkeypatch.setattr(material, "locate", lambda name: ROOT / "data" / "encoders" / "mini")
-    small = material.SIZES["smoke"]
+    monkeypatch.setattr(training, "locate", lambda name: ROOT / "data" / "encoders" / "mini")
+    small = training.SIZES["smoke"]
     ((case, turns),) = parts.gpu(small, device="cpu", encoder="1x64")
     found = {name: turn()["seconds"] for name, turn in turns.items()}
     assert case == {"encoder": "1x64"}
@@ -333,8 +332,8 @@ def test_no_benchmark_and_a_damaged_one_are_said(study):
 
 
 def test_every_part_of_every_size_can_be_measured():
-    for sizes in material.SIZES.values():
-        assert vars(sizes).keys() == vars(material.SIZES["quick"]).keys()
+    for sizes in training.SIZES.values():
+        assert vars(sizes).keys() == vars(training.SIZES["quick"]).keys()
         assert list(run._work(sizes, ("float32",), None, tqdm(disable=True))) == run.PARTS
 
 
@@ -362,7 +361,7 @@ def test_what_stands_before_a_run_has_its_seconds(monkeypatch):
 
 def test_memory_is_noted_at_every_step(monkeypatch, small):
     monkeypatch.setattr(parts, "config_of", lambda *_, **changes: small(steps=100, eval_every=100))
-    rows = parts.resident_memory(material.SIZES["smoke"])
+    rows = parts.resident_memory(training.SIZES["smoke"])
     assert [row["step"] for row in rows] == list(range(11)) and rows[0]["megabytes"] > 100
 
 

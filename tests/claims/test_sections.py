@@ -123,7 +123,7 @@ def test_a_slip_in_a_section_is_named(section, says):
 
 def test_a_file_that_is_no_toml_is_named(monkeypatch, tmp_path):
     (tmp_path / "shared.toml").write_text('"a" = { tier = 1 }\n"a" = { tier = 2 }\n')
-    monkeypatch.setattr(read, "files", lambda package: tmp_path)
+    monkeypatch.setattr("mocose_study.config.config.files", lambda package: tmp_path)
     with pytest.raises(InputError, match=r"shared\.toml is no TOML: Cannot overwrite"):
         read.read_all([])
 
@@ -149,7 +149,7 @@ ROW = dict(
 def test_a_slip_in_a_rule_is_named_with_its_row(monkeypatch, tmp_path, change, says):
     monkeypatch.setattr(claims, "_rows", lambda: pd.DataFrame([ROW | change]))
     files = {"shared": {}, "x": {"x": {"question": "?", "points": {"a": {}, "b": {}}}}}
-    monkeypatch.setattr(read, "_toml", files.__getitem__)
+    monkeypatch.setattr(read, "read_toml", lambda package, name: files[name])
     with pytest.raises(InputError, match=says):
         read.read_all(["x"])
 

@@ -188,18 +188,34 @@ def test_what_these_runs_could_not_see_is_not_testable(difference, effect, word)
     answer = judged(Better(A, B), runs, effect=effect)
     assert answer.verdict == word
     if word == "not testable here":
-        assert answer.reason == "a minus b: the paper's effect is 0.4; we could see 0.98"
+        width = "half of its width, 0.98, exceeds the paper's effect, 0.4"
+        assert answer.reason.startswith("a minus b: ") and width in answer.reason
 
 
 def test_alike_or_equivalent_within_too_fine_a_margin_is_not_testable():
     runs = frame({"a": LEVEL_70, "b": shifted(70), "c": shifted(70)})
     rule = Best(A, [B, C], margin=0.5)
     unseen = judged(rule, runs, effect=0.15)
-    assert unseen.reason == "a minus b: the paper's effect is 0.15; we could see 0.2"
+    assert unseen.reason.endswith("; half of its width, 0.2, exceeds the paper's effect, 0.15")
     assert judged(rule, runs, effect=0.3).reason.startswith("all alike")
     runs = frame({"a": shifted(70, WIDE), "b": LEVEL_70})
     answer = judged(EQUIVALENT, runs, effect=5.0)
-    assert answer.reason == "a minus b: the margin is 0.5; we could see 0.98"
+    assert answer.reason.endswith("; half of its width, 0.98, exceeds the margin, 0.5")
+
+
+def test_an_open_direction_may_still_rule_out_the_papers_size():
+    runs = frame({"a": shifted(70 - 0.5, WIDE), "b": LEVEL_70})  # -0.5 +- 0.98
+    open_too = judged(Better(A, B), runs, effect=0.6)
+    assert open_too.verdict == "not testable here"
+    assert open_too.reason.endswith("; all of it lies below the paper's 0.6")
+    assert "all of it" not in judged(Better(A, B), runs, effect=0.4).reason
+
+
+def test_a_best_that_is_left_open_names_its_strongest_rival_too():
+    rivals = {"b": LEVEL_70, "c": shifted(70.3, 0.0)}
+    answer = judged(Best(A, [B, C]), frame({"a": shifted(70.2, WIDE)} | rivals))
+    assert answer.verdict == "inconclusive"
+    assert answer.reason.endswith("; a minus c: -0.1") or answer.reason.startswith("a minus c")
 
 
 def test_a_rival_that_does_not_work_decides_nothing():

@@ -40,8 +40,8 @@ def mocose(monkeypatch, capsys, study):
         ("run --steps many", "Error parsing --steps: invalid literal for int()"),
         ("run --steps", "Missing value for argument '--steps'"),
         ("run --pooling max", "invalid choice 'max' for argument '--pooling'"),
-        ("run --ema-deca 0.9", "`mocose run` has no option --ema-deca; did you mean --ema-decay?"),
-        ("run --frobnicate 1", "has no option --frobnicate; --help lists those there are"),
+        ("run --ema-deca 0.9", "--ema-deca, 0.9; did you mean --ema-decay?"),
+        ("run --frobnicate 1", "Unrecognized options: --frobnicate"),
         ("run everything", "Unrecognized options: everything."),
         ("run --encoder no-such", "encoder 'no-such' is neither a folder under data/encoders"),
         ("run --encoder-layers 9", "encoder_layers = 9, but"),
@@ -54,7 +54,7 @@ def mocose(monkeypatch, capsys, study):
         ("run --profile tiny --data nowhere", "data folder 'nowhere' does not exist"),
         ("grid emma", "there is no section 'emma'"),
         ("grid ema --workers few", "Error parsing --workers"),
-        ("grid --section ema", "`mocose grid` has no option --section; did you mean"),
+        ("grid --section ema", "Unrecognized options: --section"),
         ("replay", "no run file was named"),
         ("replay nowhere.json", "there is no run file nowhere.json"),
         ("pretrain --profile quick", "there is no pre-training profile 'quick'"),
@@ -83,6 +83,10 @@ def test_profile_preset_and_method_give_the_defaults_that_fields_change():
     assert config("--profile smoke --steps 6").steps == 6
     assert config("--method whitening").crop == 0  # the profile's views are not for it
     assert config("--no-fast").fast is False
+    # what method or preset contradict, options of the same command mend
+    assert config("--preset as_published --method simcse --fgsm-epsilon 0 --selection last").crop
+    reference = "--method simcse_reference --mlp never --selection last --crop 0"
+    assert config(reference).mlp == "never"
 
 
 def test_a_grid_without_a_section_lists_what_is_missing_and_its_cost(mocose):

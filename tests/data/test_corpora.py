@@ -11,7 +11,7 @@ from texts import ODD, open_sentences
 from transformers import AutoTokenizer
 
 from mocose_study.config import InputError
-from mocose_study.data import cache, corpora, sources, tokens
+from mocose_study.data import corpora, sources, tokens
 from mocose_study.data.encoders import locate
 
 SENTENCES = [line.strip() for line in farm.LINES if line.strip()]
@@ -59,6 +59,16 @@ def test_a_data_set_of_the_hub_is_a_corpus(study, monkeypatch):
     monkeypatch.setattr(corpora, "revision_on_hub", lambda name, kind: "f00")
     monkeypatch.setattr(corpora.datasets, "load_dataset", lambda *_, **__: found)
     assert corpora.load_corpus("farm/text", 3)["sentence"][:] == ["One.", "Two.", "Three."]
+
+
+def test_a_hub_that_goes_away_is_one_sentence(study, monkeypatch):
+    def away(*_, **__):
+        raise ConnectionError("Max retries exceeded")
+
+    monkeypatch.setattr(corpora, "revision_on_hub", lambda name, kind: "f00")
+    monkeypatch.setattr(corpora.datasets, "load_dataset", away)
+    with pytest.raises(InputError, match=r"hub did not give the corpus 'farm/text' \(Connection"):
+        corpora.load_corpus("farm/text", 3)
 
 
 XZ = lzma.compress(b"One.\n")
@@ -129,6 +139,7 @@ ODD_TEXTS = [
     "Ἐγώ εἰμι ΣΟΦΟΣ ok",
     "cafe\u0301 ﬁre İstanbul",
     "x" * 150 + " y",
+    "😀😀 " + " " * 90 + "我爱你",
     "[CLS]ab[MASK] cd [SEP]",
     "it's 3.5%…",
 ]
@@ -136,25 +147,20 @@ ODD_TEXTS = [
 
 @pytest.mark.parametrize("max_length", [None, 3, 12])
 @pytest.mark.parametrize("shipped", ["tiny", None])
-def test_ids_by_words_are_those_of_whole_sentences(encoder, shipped, max_length, monkeypatch):
+def test_ids_of_odd_texts_are_the_tokenizers_own(encoder, shipped, max_length):
     tokenizer = encoder.tokenizer
     if shipped:
         tokenizer = AutoTokenizer.from_pretrained(locate(shipped))
-    assert tokens._splits_at_spaces(tokens.settings_of(tokenizer))
     texts = [*ODD_TEXTS, *open_sentences(300)]
-    monkeypatch.setattr(tokens, "WORDS_KEPT", 500)
-    ids_of = tokens.token_ids(tokenizer, max_length)
-    found = [ids for i in range(0, len(texts), 100) for ids in ids_of(texts[i : i + 100])]
     whole = {"add_special_tokens": False} if max_length is None else {"truncation": True}
+    found = tokens.token_ids(tokenizer, max_length)(texts)
     assert found == tokenizer(texts, max_length=max_length, **whole)["input_ids"]
 
 
-def test_a_tokenizer_that_needs_whole_sentences_gets_them(encoder):
+def test_a_tokenizer_that_cuts_on_the_left_does_so_here(encoder):
     encoder.tokenizer.truncation_side = "left"
     found = tokens.token_ids(encoder.tokenizer, 6)(open_sentences(9))
     assert found == encoder.tokenizer(open_sentences(9), truncation=True, max_length=6)["input_ids"]
-    encoder.tokenizer.add_tokens(["two words"])
-    assert not tokens._splits_at_spaces(tokens.settings_of(encoder.tokenizer))
 
 
 # --- the cache ---
@@ -178,9 +184,19 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(study, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(cache, "_write", full)
+    monkeypatch.setattr(corpora, "_write", full)
     with pytest.raises(InputError, match=r"cache cannot be written \(No space left on device\)"):
-        cache.stored("abc", lambda: iter([{"sentence": ["One."]}]))
+        corpora.stored("abc", lambda: iter([{"sentence": ["One."]}]))
+    assert not list((study / "data" / "cache").iterdir())
+
+
+def test_an_error_of_what_is_to_be_cached_is_not_one_of_the_disk(study):
+    def batches():
+        yield {"sentence": ["One."]}
+        raise PermissionError(errno.EACCES, "Permission denied", "mine.txt")
+
+    with pytest.raises(PermissionError, match=r"mine\.txt"):
+        corpora.stored("abc", batches)
     assert not list((study / "data" / "cache").iterdir())
 
 

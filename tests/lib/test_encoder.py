@@ -162,10 +162,13 @@ def foreign_dense(folder):
     """A further module of sentence-transformers that makes vectors narrower."""
     (folder / "2_Dense").mkdir()
     save_file({"linear.weight": torch.zeros(4, 16)}, folder / "2_Dense" / "model.safetensors")
+    module = {"path": "2_Dense", "type": "sentence_transformers.models.Dense"}
+    (folder / "modules.json").write_text(json.dumps([module]))
 
 
 DAMAGES = {
     "a dense layer of another shape": (foreign_dense, "damaged"),
+    "half of what was noted": (lambda folder: (folder / "mocose.json").write_text("{"), "damaged"),
     "half the weights": (cut_off("model.safetensors"), "damaged"),
     "half the settings": (cut_off("config.json"), "damaged"),
     "no tokenizer": (lambda folder: (folder / "tokenizer.json").unlink(), "damaged"),

@@ -81,6 +81,13 @@ def test_three_readers_agree_in_a_fresh_process(folders, pooling):
     assert not [*folder.rglob("*.bin"), *folder.rglob("*.pt")]
 
 
+def test_a_folder_that_is_written_again_keeps_nothing_of_the_other_pooling(tiny, tmp_path):
+    for pooling in ("cls_pooler", "cls"):
+        Encoder.load(tiny, pooling).save(tmp_path)
+    found = Encoder.load(tmp_path)
+    assert found.pooling == "cls" and not found.pooler_trained
+
+
 def test_another_kind_of_encoder_comes_back(tiny_roberta, tmp_path):
     encoder = Encoder.load(tiny_roberta, "first_last")
     back = Encoder.load(encoder.save(tmp_path / "saved"))

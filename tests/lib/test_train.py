@@ -113,6 +113,22 @@ def test_a_training_is_a_function_of_its_settings(go, same_seed):
     assert (a.progress.history == b.progress.history) == same_seed
 
 
+def test_the_seed_draws_a_pooler_that_no_checkpoint_brought(tiny, tmp_path):
+    Encoder.load(tiny).save(tmp_path)  # which leaves the pooler out
+    settings = Settings(steps=2, batch_size=8, queue_size=16, queue_init=4)
+    found = []
+    for _ in range(2):
+        encoder = Encoder.load(tmp_path)
+        train(encoder, open_sentences(64), settings, bar=False)
+        found.append(encoder.state_dict())
+    assert same(*found)
+
+
+def test_more_tokens_than_the_encoder_reads_are_refused(tiny):
+    with pytest.raises(InputError, match="max_length = 200, but the encoder reads 75"):
+        train(Encoder.load(tiny), open_sentences(64), Settings(max_length=200))
+
+
 def test_evaluation_does_not_change_training(go):
     """The same weights at the end, however often one looks."""
     often = go(eval_every=1, probe_every=1, choose=False)

@@ -216,6 +216,15 @@ def test_bad_embeddings_of_one_task_leave_the_others(scores, caplog, value, reas
     assert math.isnan(found["whole test"]) and found["three test"] == scores["three test"]
 
 
+@pytest.mark.parametrize("given", [["x"] * 60, ["x"] * 40 + ["y"] * 20])
+def test_labels_from_which_nothing_can_be_learnt_leave_the_task_out(given, caplog):
+    split = np.where(np.arange(60) < 40, "train", "test")
+    task = pd.DataFrame({"split": split, "label": given, "sentence": open_sentences(60)})
+    with caplog.at_level(logging.WARNING):
+        assert math.isnan(transfer.evaluate(words, {"task": task})["task test"])
+    assert "need two classes, and all that the test has" in caplog.text
+
+
 # SentEval's published protocol on the same embeddings: its linear network trained by Adam and
 # stopped early, batch 64, folds and strengths as ours, two of the ten inner folds. TREC and MRPC
 # are means of 20 seeds with a standard deviation of 0.5 points (TREC 89.8 to 91.4, MRPC 70.6 to

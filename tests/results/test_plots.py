@@ -132,7 +132,9 @@ def test_a_moved_control_displays_its_figure_and_closes_it(study, capsys, monkey
     shown = []
     monkeypatch.setattr(widgets, "display", lambda figure: shown.append(figure.axes[0].images))
     widgets.queue_point("quick", decay=0.75, queue=256, batch=64)
-    assert "distance 8.00 steps; no runs at profile quick" in capsys.readouterr().out  # 4 + 4
+    assert (
+        "distance 8.00 steps; no runs of 400 steps at profile quick" in capsys.readouterr().out
+    )  # 4 + 4
     assert len(shown) == 1 and shown[0] and not plt.get_fignums()
 
 

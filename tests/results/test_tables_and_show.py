@@ -111,8 +111,13 @@ def test_a_difference_may_be_to_another_point_for_each_and_needs_both(runs):
 
 def test_stored_results_are_those_of_the_same_config_at_any_seed(runs):
     config = GRID.configs("tiny", [0])[0]
-    assert show.stored(config, "tiny") == "3 runs at profile tiny, Spearman × 100: 61.00 on average"
-    assert show.stored(vary(config, queue_size=256), "tiny") == "no runs at profile tiny"
+    assert (
+        show.stored(config, "tiny")
+        == "3 runs of 500 steps at profile tiny, Spearman × 100: 61.00 on average"
+    )
+    assert (
+        show.stored(vary(config, queue_size=256), "tiny") == "no runs of 500 steps at profile tiny"
+    )
 
 
 def test_a_two_way_grid_becomes_a_table_like_the_papers():

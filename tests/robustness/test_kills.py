@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import platform
 import random
 import signal
 import time
@@ -13,7 +14,8 @@ from conftest import made
 from texts import wait_for
 
 from mocose_lib import InputError
-from mocose_study.data.atomic import sweep_below
+from mocose_study.data import corpora
+from mocose_study.data.atomic import sweep, sweep_below
 from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.runs import pool
 from mocose_study.runs import run as runs
@@ -159,8 +161,23 @@ def test_unfinished_writes_of_killed_processes_are_swept_and_those_of_others_sta
     gone.join()
     folder = study / "data" / "runs" / "quick"
     folder.mkdir(parents=True)
-    dead, alive = folder / f".a.json.{gone.pid}", folder / f".a.json.{os.getppid()}"
-    for path in (dead, alive, folder / "b.json"):
-        path.write_text("half")
+    here = platform.node()
+    dead, other = (f".{name}.{here}.{gone.pid}" for name in ("a.json", "c.json"))
+    kept = {f".a.json.{here}.{os.getppid()}", f".a.json.elsewhere.{gone.pid}", "b.json"}
+    for name in (dead, other, *kept):
+        (folder / name).write_text("half")
+    sweep(folder / "a.json")
+    assert {path.name for path in folder.iterdir()} == kept | {other}
     sweep_below(study / "data")
-    assert not dead.exists() and alive.exists() and (folder / "b.json").exists()
+    assert {path.name for path in folder.iterdir()} == kept
+
+
+def test_a_table_that_waits_for_its_name_is_swept_when_its_writer_is_killed(study, monkeypatch):
+    """Its name has the digest of its content, which is known only once it is written."""
+    monkeypatch.setattr(corpora, "sha256", lambda path: os.kill(os.getpid(), signal.SIGKILL))
+    job = fork.Process(target=corpora.stored, args=("abc", lambda: [{"sentence": ["One."]}]))
+    job.start()
+    job.join()
+    (left,) = (study / "data" / "cache").iterdir()
+    sweep_below(study / "data")
+    assert job.exitcode == -signal.SIGKILL and not left.exists()
