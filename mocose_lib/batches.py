@@ -27,8 +27,7 @@ def batches(lengths, settings: Settings, start: int = 0):
         full = [g[i : i + size] for g in groups for i in range(0, len(g) - size + 1, size)]
         if not full:
             raise InputError(
-                f"no {size} sentences of the corpus have the length that batch_lengths = "
-                f"{settings.batch_lengths!r} asks for; use more sentences or a smaller batch_size."
+                f"no {size} sentences fit batch_lengths = {settings.batch_lengths!r}; use 'mixed'."
             )
         if settings.batch_lengths == "equal":  # they stand sorted by length
             full = [full[i] for i in rng.permutation(len(full))]

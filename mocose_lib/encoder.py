@@ -149,6 +149,7 @@ class Encoder(nn.Module):
         Every distinct sentence is encoded once, in batches of similar length. `distort` maps
         (words, mask) to what `forward` gets instead.
         """
+        check("batch_size", batch_size, int, Range(1))
         place = {sentence: i for i, sentence in enumerate(dict.fromkeys(sentences))}
         ids = self.tokenize(list(place))
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
@@ -175,7 +176,7 @@ def readable(name: str | Path):
     """Says in one sentence that a folder cannot be read, or that the hub has no such model."""
     try:
         yield
-    except (OSError, ValueError, SafetensorError, RuntimeError) as cause:
+    except (OSError, ValueError, LookupError, TypeError, SafetensorError, RuntimeError) as cause:
         if Path(name).is_dir():
             raise damaged(name, str(cause).partition("\n")[0]) from cause
         sentence = f"encoder {str(name)!r} is no folder with a model, and the hub did not give it "

@@ -34,7 +34,7 @@ class Settings:
     Raises InputError for a value of another type or outside its range, and for contradictions.
     """
 
-    seed: Count = 0
+    seed: Annotated[int, Range(0, 2**63 - 1)] = 0
 
     # data order and optimisation
     steps: Positive = 200  # batches

@@ -196,17 +196,13 @@ def start() -> list[dict]:
     tokenizer, found = AutoTokenizer.from_pretrained(locate("tiny")), {}
     for name, size in TEXT.items():
         if name == "open" or folder():
-            text = (load_corpus(name, size), tokens.token_ids(tokenizer, LENGTH))
-            found[f"{size:,} sentences"] = clocked(lay_out, *text)["seconds"]
+            text = load_corpus(name, size).iter(BATCH)
+            ids = map(tokens.token_ids(tokenizer, LENGTH), (rows["sentence"] for rows in text))
+            found[f"{size:,} sentences"] = clocked(list, ids)["seconds"]
     command = [sys.executable, "-c", "import mocose_study.runs.run"]
     found["imports"] = clocked(subprocess.check_call, command)["seconds"]
     found |= apart(warm)
     return [{"what": what, "seconds": seconds} for what, seconds in found.items()]
-
-
-def lay_out(corpus, ids_of) -> None:
-    for batch in corpus.iter(BATCH):
-        ids_of(batch["sentence"])
 
 
 def warm() -> dict[str, float]:

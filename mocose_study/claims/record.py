@@ -42,7 +42,10 @@ def on_record() -> list[dict]:
     """The lines {id, digest, chain}, oldest first. Raises InputError where the chain is broken."""
     path = record_file()
     text = path.read_text(encoding="utf-8") if path.exists() else ""
-    lines, chain = [json.loads(line) for line in text.splitlines()], ""
+    try:
+        lines, chain = [json.loads(line) for line in text.splitlines()], ""
+    except ValueError as cause:
+        raise InputError(f"{path.name} is damaged ({cause}); take it from git again.") from None
     for number, line in enumerate(lines, 1):
         chain = _hashed(f"{chain} {line['id']} {line['digest']}")
         if line["chain"] != chain:

@@ -49,7 +49,6 @@ class Claim:
     rule: Rule
     metric: str = "sts_avg"
     effect: float | None = None  # what the paper reports, in points
-    size: bool = False  # the second claim of a sentence with a size
 
 
 @dataclass(frozen=True)

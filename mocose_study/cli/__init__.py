@@ -8,6 +8,7 @@ import re
 import signal
 import sys
 from itertools import dropwhile, takewhile
+from pathlib import Path
 
 import tyro
 from transformers.utils.logging import disable_progress_bar
@@ -48,7 +49,7 @@ def parsed(arguments: list[str]):
 
 def _defaults(options: list[str]) -> single.Run:
     """What `mocose run` does where no option says otherwise: profile, preset, method decide."""
-    chosen = {"profile": "quick", "preset": "study", "method": "mocose"}
+    chosen = {"profile": "quick", "preset": "study", "method": "mocose", "corpus": ""}
     for option, value in zip(options, [*options[1:], ""], strict=False):
         name, _, given = option.removeprefix("--").partition("=")
         if option.startswith("--") and name in chosen:
@@ -56,6 +57,10 @@ def _defaults(options: list[str]) -> single.Run:
     values = vars(Config()) | fields_of(
         chosen["profile"], chosen["preset"], method=chosen["method"]
     )
+    if Path(chosen["corpus"]).is_file():  # a text of one's own is taken whole
+        from mocose_study.data.corpora import text_lines
+
+        values["corpus_size"] = sum(map(bool, text_lines([Path(chosen["corpus"])])))
     config = object.__new__(Config)  # unchecked: an option may still mend a contradiction
     vars(config).update(values)
     return single.Run(profile=chosen["profile"], preset=chosen["preset"], config=config)

@@ -3,6 +3,7 @@
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Literal
 
 from tyro import MISSING
@@ -50,11 +51,17 @@ class Run(Sized):
             raise InputError("--push-to-hub uploads the folder of --save; give both.")
         if self.save and not saved_whole(self.config):
             raise InputError(f"{self.config.method} is no encoder alone; leave out --save.")
+        taken = self.save and self.save.exists() and any(self.save.iterdir())
+        if taken and not (self.save / "mocose.json").exists():
+            raise InputError(f"{self.save} has other files; give --save a folder of its own.")
         if self.log:
             curves.summary_writer()
         if ranks().size > 1 and self.config.method != "mocose":
             raise InputError(f"{self.config.method} trains in one process; leave out `accelerate`.")
         run.prepare([self.config], bar=True)
+        for folder in filter(None, (self.out, self.save, self.log)):
+            folder.mkdir(parents=True, exist_ok=True)
+            TemporaryFile(dir=folder).close()  # what cannot be written says so before the training
         path = (self.out or study_folder() / "runs") / f"{run_id(self.config)}.json"
         trained = []
         run.make_run(self.config, path, bar=True, save=trained.append if self.save else None)

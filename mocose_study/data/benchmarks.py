@@ -42,8 +42,8 @@ def read_table(path: Path) -> pd.DataFrame:
     except UnicodeDecodeError as cause:
         raise InputError(f"{path} is no UTF-8 text: {cause}.") from cause
     header, *rows = (line.split("\t") for line in text.split("\n"))
-    if "\0" in text or not rows:
-        raise InputError(f"{path} is no tab-separated text with a header and rows.")
+    if "\0" in text or not rows or len(set(header)) < len(header):
+        raise InputError(f"{path} is no tab-separated text with a header of names and rows.")
     if rows.pop() != [""]:
         raise InputError(f"{path} is cut off in line {len(rows) + 2}: it has no line break there.")
     for number, row in enumerate(rows, 2):
@@ -66,7 +66,7 @@ def read_pairs(path: Path) -> pd.DataFrame:
     score = pd.to_numeric(frame["score"], errors="coerce").astype(float)
     wrong = {
         "has a score that is no number": ~np.isfinite(score),
-        "has an empty sentence": (frame[["sentence1", "sentence2"]] == "").any(axis=1),
+        "has an empty sentence": frame.filter(like="sentence").map(str.strip).eq("").any(axis=1),
     }
     for what, rows in wrong.items():
         if rows.any():

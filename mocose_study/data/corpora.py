@@ -131,9 +131,7 @@ def load_corpus(name: str, size: int) -> datasets.Dataset:
 
     corpus = stored(cache_key("rows", size, *content), batches)
     if len(corpus) < size:
-        raise InputError(
-            f"corpus {name!r} has {len(corpus)} sentences; corpus_size = {size} is too many."
-        )
+        raise InputError(f"corpus_size = {size}, but corpus {name!r} has {len(corpus)} sentences.")
     if len(corpus.data.table.column("sentence")[:BATCH].unique()) < 2:
         raise InputError(f"corpus {name!r} repeats one sentence; there is nothing to contrast.")
     return corpus

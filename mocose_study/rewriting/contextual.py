@@ -97,11 +97,7 @@ class ContextualWords:
         result = list(texts)
         for i, before, new in zip(drawn, old, self.fill(masked, old, rng), strict=True):
             if not insert:
-                new = [as_before(*pair) for pair in zip(before, new, strict=False)]
+                pairs = zip(before, new, strict=False)  # a capital letter stays one
+                new = [w.capitalize() if o[0].isupper() and w.islower() else w for o, w in pairs]
             result[i] = edited(i, new)
         return result
-
-
-def as_before(old: str, new: str) -> str:
-    """`new`, with a capital letter where `old` has one."""
-    return new.capitalize() if old[0].isupper() and new.islower() else new

@@ -113,6 +113,6 @@ def _claims(row, labels: Collection[str]) -> list[Claim]:
     if row.rule != Size.__name__:
         return [claim]
     text = f"The effect has the paper's size ({effect:g} points), or half of it at least."
-    size = replace(claim, id=f"{row.id}-size", text=text, size=True)
+    size = replace(claim, id=f"{row.id}-size", text=text)
     direction = f"{claim.text} (Here its direction alone.)"
     return [replace(claim, text=direction, rule=Better(rule.a, rule.b)), size]

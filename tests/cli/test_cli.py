@@ -89,6 +89,21 @@ def test_profile_preset_and_method_give_the_defaults_that_fields_change():
     assert config(reference).mlp == "never"
 
 
+def test_a_text_of_ones_own_is_taken_whole(tmp_path):
+    (tmp_path / "mine.txt").write_text("a line\n\n" * 70)
+    command = ["run", "--profile", "smoke", "--corpus", str(tmp_path / "mine.txt")]
+    assert cli.parsed(command).config.corpus_size == 70
+    assert cli.parsed([*command, "--corpus-size", "65"]).config.corpus_size == 65
+
+
+def test_a_folder_that_cannot_take_the_result_is_told_before_the_training(mocose, tmp_path):
+    (tmp_path / "README.md").touch()
+    code, _, err = mocose("run", "--profile", "smoke", "--save", tmp_path)
+    assert code == 2 and "has other files; give --save a folder of its own" in err
+    code, _, err = mocose("run", "--profile", "smoke", "--out", tmp_path / "README.md")
+    assert code == 2 and "README.md" in err and err.count("\n") == 1
+
+
 def test_a_grid_without_a_section_lists_what_is_missing_and_its_cost(mocose):
     code, out, _ = mocose("grid", "--profile", "smoke")
     first, *others = GRIDS["ema"].configs("smoke")

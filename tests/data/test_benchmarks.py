@@ -66,6 +66,8 @@ def test_two_files_of_one_name_are_refused(study):
         ("score\tsentence1\n3\tA hen.\n", "has no column 'sentence2'; it needs score, sentence1"),
         (HEADER + "1\tOne.\tTwo.\nnan\tThree.\tFour.\n", "score that is no number in line 3"),
         (HEADER + "1\tOne.\tTwo.\n2\t\tFour.\n", "empty sentence in line 3"),
+        (HEADER + "1\tOne.\tTwo.\n2\tFour.\t  \n", "empty sentence in line 3"),
+        ("score\tscore\tsentence1\tsentence2\n", "no tab-separated text with a header of names"),
         (HEADER + "1\tOne.\tTwo.\n2\tThree.\n", "has 2 cells in line 3, but its header has 3"),
         (HEADER + "1\tOne.\tTwo.\tx\n", "has 4 cells in line 2, but its header has 3"),
         (HEADER + "1\tOne.\tTwo.\n2\tThree.\tFo", "cut off in line 3"),

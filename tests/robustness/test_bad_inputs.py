@@ -59,7 +59,7 @@ FIELDS = [  # values of fields, and a part of the sentence
 NOT_FOUND = [  # what a run needs and does not find; tests/cli has unknown names, tests/data files
     ({"method": "mocoso"}, "there is no method 'mocoso'; choose one of "),
     ({"corpus": "wiki900k"}, "corpus 'wiki900k' needs a data folder; give --data or MOCOSE_DATA"),
-    ({"corpus": "short.txt"}, "has 3 sentences; corpus_size = 64 is too many"),
+    ({"corpus": "short.txt"}, "corpus_size = 64, but corpus 'short.txt' has 3 sentences"),
     ({"benchmark": "column.tsv"}, "column.tsv has no column 'score'; it needs score"),
     ({"dev": "column.tsv"}, "column.tsv has no column 'score'; it needs score"),
     ({"transfer": True}, "the hub did not give senteval.tar of princeton-nlp"),
