@@ -77,7 +77,7 @@ XZ = lzma.compress(b"One.\n")
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
-        ("a.txt", b"One.\n", "has 1 sentences; corpus_size = 2"),
+        ("a.txt", b"One.\n", "corpus_size = 2, but corpus '.*' has 1 sentences"),
         ("a.txt", b"One.\nT\0wo.\n", "a.txt is no text: line 2 holds a NUL"),
         ("a.txt", b"One.\nTwo \xff.\n", "a.txt cannot be read as UTF-8 text after line 2"),
         ("a.txt", b"One.\n" * 9, "repeats one sentence"),
