@@ -14,11 +14,6 @@ def save(encoder, folder: Path, normalize: bool) -> Path:
     `normalize` adds one that gives every vector length 1.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    config = encoder.model.config
-    config.output_hidden_states = encoder.pooling == "first_last"
-    encoder.model.save_pretrained(folder)
-    config.output_hidden_states = False
-    encoder.tokenizer.save_pretrained(folder)
     texts: dict = {"sentence_bert_config.json": {"max_seq_length": encoder.max_length}}
     texts |= {"mocose.json": {"pooling": encoder.pooling, "max_length": encoder.max_length}}
     texts["modules.json"] = []
@@ -32,6 +27,11 @@ def save(encoder, folder: Path, normalize: bool) -> Path:
             save_file(weights, folder / path / "model.safetensors")
     for name, content in texts.items():
         (folder / name).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    config = encoder.model.config
+    config.output_hidden_states = encoder.pooling == "first_last"
+    encoder.model.save_pretrained(folder)
+    config.output_hidden_states = False
+    encoder.tokenizer.save_pretrained(folder)
     return folder
 
 

@@ -83,9 +83,9 @@ def score(parts: Sequence[Rows], table: Table, fit: Fit = fit_predict) -> dict[s
     if set(split) == {"all"}:
         return _cross_validated(x, y, fit)
     dev, guess = _given_test(x, y, split, fit)
+    f1 = len(parts) == 2 and y.max() == 1  # two classes
     guess, y = guess[split == "test"], y[split == "test"]
     found = {"dev": dev, "test": 100 * float((guess == y).mean())}
-    f1 = len(parts) == 2 and len(set(y)) <= 2
     return found | ({"test F1": 100 * float(f1_score(y, guess))} if f1 else {})
 
 

@@ -81,7 +81,7 @@ def scores(point: dict, runs: pd.DataFrame, metric: str) -> Scores:
     found = runs[(runs[list(point)] == pd.Series(point)).all(axis=1)]
     if found["seed"].duplicated().any():
         raise InputError(f"{name(point)} fits several runs of one seed; narrow the point")
-    drawn = found["encoder_init"].eq("random").any() if "encoder_init" in found else False
+    drawn = "encoder_init" in found and found["encoder_init"].eq("random").any()
     known = "method" in found and len(found) and not drawn
     draws_nothing = known and found["method"].isin(DRAW_NOTHING).all()
     metric = RESAMPLED if metric == LAST and draws_nothing else metric

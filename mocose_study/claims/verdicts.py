@@ -155,8 +155,8 @@ def _testable(claim: Claim, answer: Verdict, control: Verdict | None) -> Verdict
         reason += f"; half of its width, {half:.2g}, exceeds {what}, {abs(sought):.2g}"
     # a direction left open may still rule out the paper's size
     direction = type(claim.rule) is Better and claim.effect is not None and word not in DECIDED
-    if direction and answer.high < claim.effect:
-        reason += f"; all of it lies below the paper's {claim.effect:.3g}"
+    if direction and answer.high < abs(claim.effect):
+        reason += f"; all of it lies below the paper's {abs(claim.effect):.3g}"
     return replace(answer, verdict=word, reason=reason)
 
 

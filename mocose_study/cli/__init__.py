@@ -49,7 +49,8 @@ def parsed(arguments: list[str]):
 
 def _defaults(options: list[str]) -> single.Run:
     """What `mocose run` does where no option says otherwise: profile, preset, method decide."""
-    chosen = {"profile": "quick", "preset": "study", "method": "mocose", "corpus": ""}
+    chosen = {"profile": "quick", "preset": "study", "method": "mocose"}
+    chosen |= {"corpus": "", "corpus-size": ""}
     for option, value in zip(options, [*options[1:], ""], strict=False):
         name, _, given = option.removeprefix("--").partition("=")
         if option.startswith("--") and name in chosen:
@@ -57,7 +58,8 @@ def _defaults(options: list[str]) -> single.Run:
     values = vars(Config()) | fields_of(
         chosen["profile"], chosen["preset"], method=chosen["method"]
     )
-    if Path(chosen["corpus"]).is_file():  # a text of one's own is taken whole
+    # a text of one's own is taken whole
+    if not chosen["corpus-size"] and Path(chosen["corpus"]).is_file():
         from mocose_study.data.corpora import text_lines
 
         values["corpus_size"] = sum(map(bool, text_lines([Path(chosen["corpus"])])))
@@ -73,7 +75,9 @@ def _sentence(panel: str) -> str:
     rows = dropwhile(_is_rule, (line.strip("│ ") for line in lines))
     said = " ".join(takewhile(lambda row: not _is_rule(row), rows)).partition(" Got errors")[0]
     near = re.search(r"Perhaps you meant:\W+(--[\w-]+)", plain)
-    return said.rstrip(". ") + (f"; did you mean {near[1]}?" if near else ".")
+    unknown = said.startswith("Unrecognized options: --")
+    hint = "; --help lists those there are." if unknown else "."
+    return said.rstrip(". ") + (f"; did you mean {near[1]}?" if near else hint)
 
 
 def _is_rule(row: str) -> bool:

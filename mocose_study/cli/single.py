@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Literal
@@ -54,8 +55,8 @@ class Run(Sized):
         taken = self.save and self.save.exists() and any(self.save.iterdir())
         if taken and not (self.save / "mocose.json").exists():
             raise InputError(f"{self.save} has other files; give --save a folder of its own.")
-        if self.log:
-            curves.summary_writer()
+        if self.log and not find_spec("tensorboard"):
+            raise InputError("--log needs the package tensorboard: pip install tensorboard.")
         if ranks().size > 1 and self.config.method != "mocose":
             raise InputError(f"{self.config.method} trains in one process; leave out `accelerate`.")
         run.prepare([self.config], bar=True)
@@ -93,7 +94,8 @@ class Evaluate(Data):
     def main(self) -> None:
         from mocose_study.results import use
 
-        choose(PROFILES, self.beside or "quick", "profile")
+        if self.beside:
+            choose(PROFILES, self.beside, "profile")
         encode = use.encode_of(self.model, self.pooling)
         use.show(use.measure(encode, self.sts, self.transfer), self.json, self.beside)
 

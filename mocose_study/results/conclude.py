@@ -94,12 +94,9 @@ def headline(found: pd.DataFrame) -> str:
 def opposed(found: pd.DataFrame) -> str:
     """The claims after the first of which the runs say the opposite: all of the interval lies on
     the other side of zero."""
-    others = found.iloc[1:].query(
-        "verdict == 'not supported' and rule != 'Equivalent' and high < 0"
-    )
-    said = [
-        f"“{text}” ({x:+.2g})" for text, x in zip(others["text"], others["effect"], strict=True)
-    ]
+    rows = found[1:].query("verdict == 'not supported' and rule != 'Equivalent' and high < 0")
+    pairs = zip(rows["text"], rows["effect"], strict=True)
+    said = [f"“{text}” ({x:+.2g})" for text, x in pairs]
     return f"The runs say the opposite of {', and of '.join(said)}." if said else ""
 
 

@@ -15,7 +15,7 @@ from mocose_study.data.files import encoders_folder
 from mocose_study.runs.files import read_run, run_file
 from mocose_study.sections.grid import Grid, at, paper_table
 
-from .tables import LAST, METRIC, markdown, records, summary, table_of
+from .tables import LAST, METRIC, average, markdown, records, summary, table_of
 
 ERRORS = ["difference of", "points", "standard error, seeds", "standard error, test pairs"]
 MODES = {"load": "shows finished runs", "run": "makes those that are missing"}
@@ -109,7 +109,7 @@ def errors(
 def stored(config: Config, profile: str) -> str:
     """The mean score of the runs that differ from `config` in nothing but the seed, in words."""
     files = [run_file(vary(config, seed=seed), profile) for seed in range(10)]
-    found = [read_run(file)["metrics"][METRIC] or 0.0 for file in files if file.exists()]
+    found = [average(read_run(file)["metrics"]) for file in files if file.exists()]
     mean = f", Spearman × 100: {np.mean(found):.2f} on average" if found else ""
     return f"{len(found) or 'no'} runs of {config.steps:,} steps at profile {profile}{mean}"
 

@@ -74,8 +74,8 @@ def dots(ax: Axes, y: float, values: np.ndarray, color: str) -> None:
 def rows_of_dots(ax: Axes, rows: dict[str, np.ndarray]) -> None:
     """The dots of every row {label: values}. A control that the axis of the others has no room for
     is there as a number, its mean: what is there to do harm would stretch the axis."""
-    for label in sorted(rows, key=is_control):
-        y, values, color = list(rows).index(label), rows[label], color_of(label)
+    for y, label in sorted(enumerate(rows), key=lambda row: is_control(row[1])):
+        values, color = rows[label], color_of(label)
         low, high = ax.get_xlim()
         if is_control(label) and len(values) and not low < values.min() <= values.max() < high:
             place = {"transform": ax.get_yaxis_transform(), "va": "center"}

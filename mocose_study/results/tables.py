@@ -40,12 +40,16 @@ def table_of(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
         row |= {k: str(v) if isinstance(v, list) else v for k, v in record["config"].items()}
         metrics = record["metrics"].items()
         row |= {k: 0.0 if v is None and k.endswith(ENDS) else v for k, v in metrics}
-        tasks = [v for k, v in row.items() if k.endswith(" test all")]
-        if record["metrics"].get(METRIC, 0.0) is None and tasks:
-            row[METRIC] = float(np.mean(tasks))
+        row[METRIC] = average(record["metrics"])
         rows.append(row | {k: record.get(k) for k in ("resampled", "rules")} | derived(record))
     none = ["label", "profile", "id", *FIELDS, METRIC, "rules", "best_step"]
     return pd.DataFrame(rows, columns=None if rows else none)
+
+
+def average(metrics: dict) -> float:
+    """A run's `sts_avg`; where it is undefined, the mean over tasks with 0 for undefined ones."""
+    tasks = [v or 0.0 for k, v in metrics.items() if k.endswith(" test all")] or [0.0]
+    return float(np.mean(tasks)) if metrics[METRIC] is None else metrics[METRIC]
 
 
 def derived(record: dict) -> dict:

@@ -43,7 +43,6 @@ INPUTS = {name: kind.inputs for name, kind in (TRAINED | OTHERS).items()}
 
 
 def saved_whole(config: Config) -> bool:
-    """Whether an encoder alone is measured, so that a folder of its weights holds the system."""
-    more = ("flow", "is_bert", "whitening", "word_counts", "word_vectors")
-    headed = "simcse" in config.method and config.mlp == "always"
-    return config.method not in more and not headed
+    """Whether a folder of an encoder's weights holds the system (`System.plain`)."""
+    kind = TRAINED.get(config.method)
+    return kind.plain(config) if kind else OTHERS[config.method] in (mocose, simcse_st, untrained)

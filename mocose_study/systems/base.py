@@ -164,7 +164,7 @@ class System(nn.Module):
 
     encoder_kind = Encoder
     inputs = staticmethod(training_ids)
-    plain = True  # the encoder alone is measured
+    plain = staticmethod(lambda config: True)  # whether the encoder alone is measured
 
     def __init__(self, config: Config, encoder: Encoder, ids, lengths: np.ndarray | None = None):
         super().__init__()
@@ -216,4 +216,4 @@ def train_system(
         trainer.save_if_due(checkpoint)
     trainer.restore_best()
     encode = evaluation.encode_chosen(trainer.progress)
-    return Fitted(encode, trainer.progress, system.encoder if system.plain else None)
+    return Fitted(encode, trainer.progress, system.encoder if system.plain(config) else None)

@@ -64,7 +64,7 @@ def disagreement(
 
 class ISBert(System):
     encoder_kind = ConvolutionalEncoder
-    plain = False
+    plain = staticmethod(lambda config: False)
 
     def loss(self, sentences: list[list[int]]) -> Float[Tensor, ""]:
         ids, mask = self.encoder.pad(sentences)

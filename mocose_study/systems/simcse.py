@@ -36,10 +36,11 @@ def make_mlp(config: Config, width: int) -> nn.Sequential:
 
 
 class SimCSE(System):
+    plain = staticmethod(lambda config: config.mlp != "always")
+
     def __init__(self, config: Config, encoder: Encoder, inputs):
         ids, self.first_rows, self.second_rows = inputs
         super().__init__(config, encoder, ids, column(ids, "length")[self.first_rows])
-        self.plain = config.mlp != "always"
         self.mlp = make_mlp(config, encoder.width)
         both = nn.ModuleList([encoder, self.mlp])
         self.second = copy.deepcopy(both) if config.two_encoders else None

@@ -188,19 +188,28 @@ def test_what_these_runs_could_not_see_is_not_testable(difference, effect, word)
     answer = judged(Better(A, B), runs, effect=effect)
     assert answer.verdict == word
     if word == "not testable here":
-        width = "half of its width, 0.98, exceeds the paper's effect, 0.4"
-        assert answer.reason.startswith("a minus b: ") and width in answer.reason
+        assert answer.reason == (
+            "a minus b: 0.1, 95 % interval -0.882 to 1.08, n = 5 seeds; only part of the interval "
+            "lies above 0; half of its width, 0.98, exceeds the paper's effect, 0.4"
+        )
 
 
 def test_alike_or_equivalent_within_too_fine_a_margin_is_not_testable():
     runs = frame({"a": LEVEL_70, "b": shifted(70), "c": shifted(70)})
     rule = Best(A, [B, C], margin=0.5)
     unseen = judged(rule, runs, effect=0.15)
-    assert unseen.reason.endswith("; half of its width, 0.2, exceeds the paper's effect, 0.15")
+    assert unseen.reason == (
+        "all alike: a minus b (the closest of 2 rivals): 0, 95 % interval -0.196 to 0.196, "
+        "n = 5 seeds; all of the interval lies between -0.5 and 0.5; half of its width, 0.2, "
+        "exceeds the paper's effect, 0.15"
+    )
     assert judged(rule, runs, effect=0.3).reason.startswith("all alike")
     runs = frame({"a": shifted(70, WIDE), "b": LEVEL_70})
     answer = judged(EQUIVALENT, runs, effect=5.0)
-    assert answer.reason.endswith("; half of its width, 0.98, exceeds the margin, 0.5")
+    assert answer.reason == (
+        "a minus b: 0, 95 % interval -0.982 to 0.982, n = 5 seeds; only part of the interval lies "
+        "between -0.5 and 0.5; half of its width, 0.98, exceeds the margin, 0.5"
+    )
 
 
 def test_an_open_direction_may_still_rule_out_the_papers_size():
@@ -212,10 +221,13 @@ def test_an_open_direction_may_still_rule_out_the_papers_size():
 
 
 def test_a_best_that_is_left_open_names_its_strongest_rival_too():
-    rivals = {"b": LEVEL_70, "c": shifted(70.3, 0.0)}
-    answer = judged(Best(A, [B, C]), frame({"a": shifted(70.2, WIDE)} | rivals))
-    assert answer.verdict == "inconclusive"
-    assert answer.reason.endswith("; a minus c: -0.1") or answer.reason.startswith("a minus c")
+    runs = frame({"a": LEVEL_70, "b": shifted(69.9, WIDE), "c": shifted(70.1)})
+    answer = judged(Best(A, [B, C]), runs)
+    assert answer.verdict == "inconclusive"  # b's interval reaches lowest, c is ahead on average
+    assert answer.reason == (
+        "a minus b: 0.1, 95 % interval -0.882 to 1.08, n = 5 seeds; only part of the interval "
+        "lies above 0; a minus c: -0.1"
+    )
 
 
 def test_a_rival_that_does_not_work_decides_nothing():

@@ -41,7 +41,7 @@ def mocose(monkeypatch, capsys, study):
         ("run --steps", "Missing value for argument '--steps'"),
         ("run --pooling max", "invalid choice 'max' for argument '--pooling'"),
         ("run --ema-deca 0.9", "--ema-deca, 0.9; did you mean --ema-decay?"),
-        ("run --frobnicate 1", "Unrecognized options: --frobnicate"),
+        ("run --frobnicate 1", "options: --frobnicate, 1; --help lists those there are"),
         ("run everything", "Unrecognized options: everything."),
         ("run --encoder no-such", "encoder 'no-such' is neither a folder under data/encoders"),
         ("run --encoder-layers 9", "encoder_layers = 9, but"),

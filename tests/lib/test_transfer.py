@@ -225,6 +225,14 @@ def test_labels_from_which_nothing_can_be_learnt_leave_the_task_out(given, caplo
     assert "need two classes, and all that the test has" in caplog.text
 
 
+def test_pairs_of_three_classes_have_no_f1_though_the_test_has_two():
+    x = np.random.default_rng(0).normal(size=(120, 8)).astype(np.float32)
+    split = np.where(np.arange(120) < 90, "train", "test")
+    label = np.where(split == "train", np.arange(120) % 3, np.arange(120) % 2)
+    found = transfer.score([x, x[::-1]], pd.DataFrame({"split": split, "label": label}))
+    assert set(found) == {"dev", "test"}
+
+
 # SentEval's published protocol on the same embeddings: its linear network trained by Adam and
 # stopped early, batch 64, folds and strengths as ours, two of the ten inner folds. TREC and MRPC
 # are means of 20 seeds with a standard deviation of 0.5 points (TREC 89.8 to 91.4, MRPC 70.6 to
