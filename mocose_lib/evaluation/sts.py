@@ -13,19 +13,22 @@ from scipy.stats import spearmanr
 
 log = logging.getLogger(__name__)
 Encode = Callable[[Sequence[str]], np.ndarray]  # n sentences -> (n, dim)
-Table = Any  # a dict of columns or a DataFrame: score, sentence1, sentence2, perhaps subset
+Table = Any  # a dict of columns or a pandas DataFrame: score, sentence1, sentence2, perhaps subset
 Benchmark = Mapping[str, Table]  # "STS12 test" -> its pairs
 
 
 def evaluate(encode: Encode, benchmark: Benchmark) -> dict[str, float]:
     """The aggregations of every task, and "average": the mean over tasks of "all".
 
-    `encode` is called once for all distinct sentences. A pandas DataFrame is a fine table.
+    `encode` is called once for all distinct sentences. Undefined scores are NaN, and logged.
     """
     scores = {}
     for name, similarity in similarities(encode, benchmark).items():
         found = aggregate(benchmark[name], similarity)
         scores |= {f"{name} {how}": value for how, value in found.items()}
+    if undefined := [name for name, score in scores.items() if np.isnan(score)]:
+        why = "all similarities or gold scores are equal, or vectors hold NaN or are all zero"
+        log.warning("%d scores, as %r, are undefined: %s", len(undefined), undefined[0], why)
     scores["average"] = float(np.mean([v for k, v in scores.items() if k.endswith(" all")]))
     return scores
 
@@ -62,14 +65,11 @@ def cosine(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def spearman(similarity: np.ndarray, gold: np.ndarray) -> float:
-    """Spearman correlation x 100; NaN, with a warning in the log, where it is undefined."""
-    if not np.isfinite(similarity).all():
-        log.warning("an embedding holds NaN or is all zero: no correlation can be computed")
-    elif len(gold) < 2 or np.ptp(similarity) < 1e-12 or np.ptp(gold) == 0:
-        log.warning("all similarities (or all gold scores) are equal: the correlation is undefined")
-    else:
-        return 100 * float(spearmanr(similarity, gold).statistic)
-    return float("nan")
+    """Spearman correlation x 100; NaN where it is undefined: values all equal, or not finite."""
+    sound = len(gold) > 1 and np.ptp(gold) > 0 and np.isfinite(similarity).all()
+    if not sound or np.ptp(similarity) < 1e-12:
+        return float("nan")
+    return 100 * float(spearmanr(similarity, gold).statistic)
 
 
 def cached(encode: Encode) -> Encode:

@@ -140,35 +140,27 @@ def test_tables(benchmark: str) -> dict[str, pd.DataFrame]:
     return {f"{task} test": sts_pairs(task, "test", benchmark) for task in tasks}
 
 
-def dev_tables(benchmark: str, dev: str = "") -> dict[str, pd.DataFrame]:
+def dev_tables(benchmark: str, dev: str = "", blind: bool = False) -> dict[str, pd.DataFrame]:
     """The pairs that choose checkpoints, in the same form: those of the file `dev`.
 
     Without `dev` they are the benchmark's own: STS-B dev of "real", the captions of 2014 of all
-    others. Files of one's own only test, unless `dev` names one.
+    others. Files of one's own only test, unless `dev` names one. `blind` leaves out the pairs
+    that occur, word for word, in a test table, and raises InputError where none is left.
     """
-    if dev:
-        return _own_tables(dev, "dev")
     task = "STS-B" if benchmark == "real" else OPEN_DEV
-    return {f"{task} dev": sts_pairs(task, "dev", benchmark)}
-
-
-def blind_tables(benchmark: str, dev: str = "") -> dict[str, pd.DataFrame]:
-    """`dev_tables` without the pairs that occur, word for word, in a test table.
-
-    Raises InputError where none is left.
-    """
+    tables = _own_tables(dev, "dev") if dev else {f"{task} dev": sts_pairs(task, "dev", benchmark)}
+    if not blind:
+        return tables
 
     def pairs(table: pd.DataFrame) -> list[frozenset]:
         return list(map(frozenset, zip(table["sentence1"], table["sentence2"], strict=True)))
 
     tested = {pair for table in test_tables(benchmark).values() for pair in pairs(table)}
-    found = {
-        name: table[[pair not in tested for pair in pairs(table)]]
-        for name, table in dev_tables(benchmark, dev).items()
-    }
-    if empty := [name for name, table in found.items() if table.empty]:
-        raise InputError(f"all pairs of {empty[0]!r} are test pairs; give other ones as `dev`.")
-    return found
+    for name, table in tables.items():
+        tables[name] = table[[pair not in tested for pair in pairs(table)]]
+        if tables[name].empty:
+            raise InputError(f"all pairs of {name!r} are test pairs; give other ones as `dev`.")
+    return tables
 
 
 def _own_tables(names: str, split: str) -> dict[str, pd.DataFrame]:

@@ -63,7 +63,7 @@ def make_run(
     with lock:
         if save or read_whole(path) is None:
             write_run(path, measured(config, checkpoint, device, bar, save))
-            checkpoint.delete()
+        checkpoint.delete()
     return True
 
 
@@ -89,8 +89,7 @@ def prepare(configs: Sequence[Config], bar: bool = False) -> None:
     # what is rewritten takes long, and comes last
     for config in sorted(sharing, key=lambda c: c in rewritten):
         encoder = load_encoder(config, device if config in rewritten else "cpu")
-        dev = benchmarks.blind_tables if config.selection == "blind" else benchmarks.dev_tables
-        dev(config.benchmark, config.dev)
+        benchmarks.dev_tables(config.benchmark, config.dev, config.selection == "blind")
         benchmarks.test_tables(config.benchmark)
         INPUTS[config.method](config, encoder, bar)
 
@@ -108,6 +107,8 @@ def run_grid(
     configs = list(dict.fromkeys(configs))
     todo = missing = [config for config in configs if not is_done(config, profile)]
     failures: list[str] = []
+    for config in set(configs).difference(missing):  # a kill may have come after the run's file
+        checkpoint_of(run_id(config)).delete()
     if missing:
         prepare(missing, bar)
     count = {"total": len(configs), "initial": len(configs) - len(missing)}

@@ -84,9 +84,9 @@ class Evaluation:
     def __init__(self, config: Config, encode: Encode, probe: Probe):
         self.config, self.encode, self.probe = config, encode, probe
         self.test = benchmarks.test_tables(config.benchmark)
-        dev = benchmarks.blind_tables if config.selection == "blind" else benchmarks.dev_tables
-        own = config.selection == "test"
-        self.choosing = self.test if own else dev(config.benchmark, config.dev)
+        blind = config.selection == "blind"
+        dev = benchmarks.dev_tables(config.benchmark, config.dev, blind)
+        self.choosing = self.test if config.selection == "test" else dev
         self.last: Encode | None = None  # remembers the vectors of the last step
 
     def __call__(self, step: int) -> dict[str, float]:

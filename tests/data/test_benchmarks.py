@@ -92,9 +92,13 @@ def test_a_quote_and_the_word_null_are_ordinary_text(study):
 def test_dev_pairs_that_occur_in_a_test_set_are_left_out(monkeypatch):
     pairs = {"sentence1": ["a", "b", "c"], "sentence2": ["d", "e", "f"], "score": [1.0, 2.0, 3.0]}
     test = pd.DataFrame({"sentence1": ["e"], "sentence2": ["b"], "score": [4.0]})
-    monkeypatch.setattr(benchmarks, "dev_tables", lambda *_: {"own dev": pd.DataFrame(pairs)})
+    own = {"own dev": pd.DataFrame(pairs)}
+    monkeypatch.setattr(benchmarks, "_own_tables", lambda *_: dict(own))
     monkeypatch.setattr(benchmarks, "test_tables", lambda *_: {"own test": test})
-    assert list(benchmarks.blind_tables("own")["own dev"]["sentence1"]) == ["a", "c"]
+    assert list(benchmarks.dev_tables("own", "own", blind=True)["own dev"]["sentence1"]) == [
+        "a",
+        "c",
+    ]
 
 
 def test_607_pairs_of_stsb_dev_are_in_no_test_set(real_data):
@@ -102,4 +106,4 @@ def test_607_pairs_of_stsb_dev_are_in_no_test_set(real_data):
     sizes = [len(table) for table in benchmarks.test_tables("real").values()]
     assert sizes == [3108, 1500, 3750, 3000, 1186, 1379, 4927]
     assert len(benchmarks.dev_tables("real")["STS-B dev"]) == 1500
-    assert len(benchmarks.blind_tables("real")["STS-B dev"]) == 1500 - 893
+    assert len(benchmarks.dev_tables("real", blind=True)["STS-B dev"]) == 1500 - 893

@@ -98,6 +98,18 @@ def test_subsets_of_one_gold_score_are_left_out_of_the_means(caplog):
     assert set(aggregate(frame[2:4], similarity[2:4])) == {"all"}
 
 
+@pytest.mark.parametrize("value", [1.0, 0.0, np.nan])
+def test_undefined_scores_are_told_once_however_many_they_are(caplog, value):
+    tables = {f"{task} test": open_pairs(task, 60) for task in TASKS}
+    found = evaluate(lambda sentences: np.full((len(sentences), 3), value), tables)
+    assert len(found) == 4 and all(map(np.isnan, found.values()))
+    (told,) = caplog.messages
+    assert told == (
+        "3 scores, as 'images2015 test all', are undefined: all similarities or gold scores are "
+        "equal, or vectors hold NaN or are all zero"
+    )
+
+
 def test_evaluate_names_task_and_aggregation_and_averages_over_tasks():
     tables = {f"{task} test": open_pairs(task, 60) for task in TASKS}
     tables["snli2017 test"]["subset"] = ["a", "b", "c"] * 20

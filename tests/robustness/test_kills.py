@@ -7,6 +7,7 @@ import platform
 import random
 import signal
 import time
+from functools import partial
 
 import psutil
 import pytest
@@ -61,6 +62,16 @@ def check_kills(small, study, kills, steps, seeds):
 
 def test_five_kills_lose_no_run_and_change_no_number(small, study):
     check_kills(small, study, kills=5, steps=8, seeds=2)
+
+
+def test_a_kill_right_after_the_run_file_leaves_no_checkpoint(small, study):
+    config = small(method="untrained")
+    path = made(config, "quick")
+    checkpoint = runs.checkpoint_of(path.stem)
+    for again in (partial(runs.make_run, path=path), lambda run: runs.run_grid([run], "quick")):
+        checkpoint.write({"step": 1})
+        again(config)
+        assert not checkpoint.path.exists()
 
 
 @pytest.mark.slow
