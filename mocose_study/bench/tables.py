@@ -167,8 +167,7 @@ def same_scores(record: dict) -> float:
 
 def pretraining(record: dict) -> pd.DataFrame:
     """Tokens a second of every encoder and precision, padding included, and the floor's."""
-    table = rows(record, "pretraining")
-    table = table.assign(rate=table["tokens"] / table["seconds"])
+    table = rows(record, "pretraining").eval("rate = tokens / seconds")
     return table.pivot_table(index="encoder", columns="system", values="rate", aggfunc="median")
 
 

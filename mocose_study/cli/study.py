@@ -39,8 +39,8 @@ class Grid(Sized):
         if self.sections:
             chosen = [run for found in runs.values() for run in found]
             chosen.sort(key=lambda run: run[0].tier)  # the telling points of every section first
-            run_grid([config for _, config in chosen], self.profile, self.workers)
-            return
+            done = run_grid([config for _, config in chosen], self.profile, self.workers)
+            return print(f"{len(done)} runs of profile {self.profile} are done")
         for name, found in runs.items():
             if found:  # else it is not at this profile
                 done = records(grids[name], self.profile, self.seeds)

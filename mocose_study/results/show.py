@@ -15,7 +15,7 @@ from mocose_study.data.files import encoders_folder
 from mocose_study.runs.files import read_run, run_file
 from mocose_study.sections.grid import Grid, at, paper_table
 
-from .tables import LAST, METRIC, average, markdown, records, summary, table_of
+from .tables import LAST, METRIC, aligned, average, markdown, records, summary, table_of
 
 ERRORS = ["difference of", "points", "standard error, seeds", "standard error, test pairs"]
 MODES = {"load": "shows finished runs", "run": "makes those that are missing"}
@@ -44,8 +44,13 @@ def source(*objects) -> Markdown:
 
 
 def blank(table: pd.DataFrame) -> pd.DataFrame:
-    """The table for people: an empty cell where there is no number."""
-    return table.astype(object).where(table.notna(), "")
+    """The table for people: rows named by its first column, unless they have names already, empty
+    cells where there is no number, and the same number of decimals all the way down a column."""
+    if isinstance(table.index, pd.RangeIndex) and table.shape[1]:
+        table = table.set_index(table.columns[0])
+    if table.columns.nlevels == 1:  # so that the head has one row
+        table = table.rename_axis(index=None, columns=table.index.name)
+    return table.apply(aligned)
 
 
 def runs_of(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:

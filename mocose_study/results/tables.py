@@ -1,6 +1,5 @@
 """Run files gathered into tables."""
 
-import math
 from dataclasses import astuple
 from importlib.resources import files
 
@@ -81,11 +80,15 @@ def filled(template: str, **values) -> str:
 
 def markdown(table: pd.DataFrame) -> str:
     """The table as Markdown: the first column to the left, numbers to the right, no NaN."""
-    rows = [list(table), ["---"] + ["---:"] * (table.shape[1] - 1), *table.itertuples(index=False)]
-    return "\n".join(f"| {' | '.join(map(_text, row))} |" for row in rows)
+    told = table.apply(aligned, places=1).itertuples(index=False)
+    rows = [list(table), ["---"] + ["---:"] * (table.shape[1] - 1), *told]
+    return "\n".join(f"| {' | '.join(map(str, row))} |" for row in rows)
 
 
-def _text(cell) -> str:
-    if isinstance(cell, float):
-        return "" if math.isnan(cell) else f"{cell:.1f}"
-    return str(cell)
+def aligned(column: pd.Series, places: int | None = None) -> pd.Series:
+    """The column for people: empty where there is no number; `places` decimals, or those needed."""
+    if column.dtype != float:
+        return column.astype(object).where(column.notna(), "")
+    shortest = [np.format_float_positional(value, trim="-") for value in column.dropna()]
+    places = places or max((len(number.partition(".")[2]) for number in shortest), default=0)
+    return column.map(lambda value: "" if np.isnan(value) else f"{value:.{places}f}")

@@ -101,7 +101,7 @@ class Grid:
         configs = [self.config(p, profile, 0) for p in points]
         names = dict.fromkeys(name for p in points for name in (*p.fields, *p.scale))
         rows = [{name: shown(config, name) for name in names} for config in configs]
-        frame = pd.DataFrame(rows, pd.Index([p.label for p in points], name="point"))
+        frame = pd.DataFrame(rows, [p.label for p in points]).rename_axis(columns="point")
         told = [c.method == "mocose" and c.ema_schedule == "constant" for c in configs]
         reach = pd.Series([f"{c.traceable_distance:.2f}" for c in configs], frame.index)
         return frame.assign(**{"traceable distance": reach.where(told, "")})

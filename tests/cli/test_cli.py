@@ -117,6 +117,11 @@ def test_a_grid_without_a_section_lists_what_is_missing_and_its_cost(mocose):
     assert hours in " ".join(mocose("grid", "--profile", "smoke")[1].split())
 
 
+def test_a_grid_says_how_many_runs_there_are_even_if_none(mocose):
+    code, out, _ = mocose("grid", "ema", "--profile", "smoke", "--seeds")
+    assert (code, out) == (0, "0 runs of profile smoke are done\n")
+
+
 def test_help_and_lists_name_all_that_there_is(mocose):
     lists = {"sections": "ema", "systems": "mocose", "profiles": "roberta-base", "--help": "grid"}
     for command, there in lists.items():

@@ -32,6 +32,14 @@ def test_ours_stands_beside_the_paper_centred_on_the_points_that_both_have(runs)
     assert "paper" not in show.beside_paper(Grid("?", GRID.points), runs)
 
 
+def test_a_table_for_people_has_names_for_rows_and_equal_decimals():
+    table = pd.DataFrame({"point": ["a", "b", "c"], "mean": [52.17, 53.3, None], "n": [5, 10, 1]})
+    told = show.blank(table)
+    assert list(told.index) == ["a", "b", "c"] and told.columns.name == "point"
+    assert told["mean"].tolist() == ["52.17", "53.30", ""] and told["n"].tolist() == [5, 10, 1]
+    assert tables.aligned(pd.Series([10.0, np.nan, 3e-4])).tolist() == ["10.0000", "", "0.0003"]
+
+
 def test_a_table_has_what_follows_from_a_run(study):
     config, other = GRID.configs("tiny", [0])[:2]
     metrics = {"sts_avg": 60.0, "alignment dev": 3.0, "uniformity dev": 0.0}
