@@ -62,15 +62,13 @@ def sentence(claim: str, profile: str) -> str:
     return f"{said}, {row['effect']:+.2f} ({ends}, {seeds}){paper}."
 
 
+MIXED, PUBLISHED = "mixed-mocose-over-simcse", "mixed-published-over-simcse"
 LEADS = {  # by what training sees: claims that MoCoSE beats SimCSE, from the encoders of ENCODERS
     "parts of sentences, one length": ("matched-cropped", None, "matched-cropped"),
     "the same, MoCoSE without heads, its best on dev": ("tuned-mocose-over-simcse", None, None),
     "the same, MoCoSE with heads, at half the rate": ("tuned-heads-mocose-over-simcse", None, None),
-    "parts of sentences, mixed lengths": (
-        "mixed-mocose-over-simcse",
-        None,
-        "mixed-mocose-over-simcse",
-    ),
+    "parts of sentences, mixed lengths": (MIXED, None, MIXED),
+    "the same, MoCoSE as published, last step": (PUBLISHED, None, PUBLISHED),
     "whole sentences, one length": ("matched-whole", "whole-mocose-over-simcse", "matched-whole"),
     "the same, each at its best rate on dev": (None, "tuned-whole-mocose-over-simcse", None),
     "whole sentences, mixed lengths: the papers' views": (None, *["views-mocose-over-simcse"] * 2),

@@ -48,7 +48,7 @@ def blank(table: pd.DataFrame) -> pd.DataFrame:
     cells where there is no number, and the same number of decimals all the way down a column."""
     if isinstance(table.index, pd.RangeIndex) and table.shape[1]:
         table = table.set_index(table.columns[0])
-    if table.columns.nlevels == 1:  # so that the head has one row
+    if table.columns.nlevels == table.index.nlevels == 1:  # so that the head has one row
         table = table.rename_axis(index=None, columns=table.index.name)
     return table.apply(aligned)
 
