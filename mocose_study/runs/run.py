@@ -104,14 +104,14 @@ def run_grid(
     the end, as one InputError.
     """
     workers = worker_count(workers)
-    configs = list(dict.fromkeys(configs))
-    todo = missing = [config for config in configs if not is_done(config, profile)]
+    paths = {config: run_file(config, profile) for config in configs}
+    todo = missing = [config for config in paths if not is_done(config, profile)]
     failures: list[str] = []
-    for config in set(configs).difference(missing):  # a kill may have come after the run's file
-        checkpoint_of(run_id(config)).delete()
+    for config in paths.keys() - missing:  # a kill may have come right after the run's file
+        checkpoint_of(paths[config].stem).delete()
     if missing:
         prepare(missing, bar)
-    count = {"total": len(configs), "initial": len(configs) - len(missing)}
+    count = {"total": len(paths), "initial": len(paths) - len(missing)}
     with tqdm(**count, desc=f"{profile} runs", disable=not bar or not missing) as shown:
         for wait in (False, True):
             if not todo:
@@ -131,7 +131,7 @@ def run_grid(
     if failures:
         told = "; ".join(failures[:3])
         raise InputError(f"{len(failures)} of {len(missing)} runs failed; {told}.")
-    return [run_file(config, profile) for config in configs]
+    return list(paths.values())
 
 
 def _attempt(config: Config, profile: str, wait: bool) -> bool:
