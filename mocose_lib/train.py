@@ -54,7 +54,7 @@ class MoCoSE(Trainer):
         if settings.head_init == "random" and not encoder.pooler_trained:
             encoder.pooler.reset_parameters()  # so that the seed decides this layer, too
             encoder.pooler_trained = True
-        online = Branch(encoder, settings)
+        online = Branch(encoder, settings).to(encoder.device)
         self.target = target_of(online, settings).train(settings.target_dropout)
         online.train()  # after the target: what the two share keeps its dropout
         trained_too = [p for p in self.target.projection.parameters() if p.requires_grad]

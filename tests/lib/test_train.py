@@ -1,6 +1,7 @@
 """The loop: rates and schedules by hand, and trainings that are killed at every step."""
 
 import sys
+from contextlib import nullcontext
 from dataclasses import asdict
 from json import loads
 
@@ -169,6 +170,22 @@ VARIANTS = {
     },
     "identity heads, warm-up": {"head_init": "identity", "probe_every": 2, "warmup_steps": 3},
 }
+
+
+# --- devices ---
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_all_of_a_step_happens_on_the_device_of_the_encoder(encoder, monkeypatch, variant):
+    """The device "meta" computes nothing, but as a GPU does it refuses what lies elsewhere."""
+    plain = torch.optim.AdamW  # no fused optimiser knows "meta"
+    for kind in ("Adam", "AdamW"):
+        monkeypatch.setattr(torch.optim, kind, lambda p, weight_decay, fused: plain(p))
+    monkeypatch.setattr(torch, "autocast", lambda *_, **__: nullcontext())
+    monkeypatch.setattr(torch.Tensor, "__bool__", lambda _: True)  # no value is known
+    trainer = loop.MoCoSE(Settings(**of_the_method(SMALL | VARIANTS[variant])), encoder.to("meta"))
+    views = [[1, 2, 3]] * SMALL["batch_size"], [[1, 3, 2]] * SMALL["batch_size"]
+    for step in (1, 2):
+        loop.train_step(trainer, *views, step)
+    assert {t.device.type for t in (*trainer.trained, trainer.queue.keys)} == {"meta"}
 
 
 def kill_at(monkeypatch, where, call):
