@@ -49,23 +49,21 @@ def parsed(arguments: list[str]):
 
 def _defaults(options: list[str]) -> single.Run:
     """What `mocose run` does where no option says otherwise: profile, preset, method decide."""
-    chosen = {"profile": "quick", "preset": "study", "method": "mocose"}
-    chosen |= {"corpus": "", "corpus-size": ""}
+    chosen = {"profile": "quick", "preset": "study", "method": "mocose", "corpus": ""}
     for option, value in zip(options, [*options[1:], ""], strict=False):
         name, _, given = option.removeprefix("--").partition("=")
-        if option.startswith("--") and name in chosen:
+        if option.startswith("--") and name in {*chosen, "corpus-size"}:
             chosen[name] = given or value
-    values = vars(Config()) | fields_of(
-        chosen["profile"], chosen["preset"], method=chosen["method"]
-    )
+    asked = dict(profile=chosen["profile"], preset=chosen["preset"])
+    values = vars(Config()) | fields_of(**asked, method=chosen["method"])
     # a text of one's own is taken whole
-    if not chosen["corpus-size"] and Path(chosen["corpus"]).is_file():
+    if not chosen.get("corpus-size") and Path(chosen["corpus"]).is_file():
         from mocose_study.data.corpora import text_lines
 
         values["corpus_size"] = sum(map(bool, text_lines([Path(chosen["corpus"])])))
     config = object.__new__(Config)  # unchecked: an option may still mend a contradiction
     vars(config).update(values)
-    return single.Run(profile=chosen["profile"], preset=chosen["preset"], config=config)
+    return single.Run(**asked, config=config)
 
 
 def _sentence(panel: str) -> str:
@@ -95,14 +93,16 @@ def main() -> None:
         command = parsed(sys.argv[1:])
         if folder := getattr(command, "data", None):
             os.environ["MOCOSE_DATA"] = folder
-        command.main()
+        return command.main()
     except (InputError, FloatingPointError) as wrong:  # the latter: a training diverged
-        sys.stderr.write(f"mocose: {wrong}\n")
-        sys.exit(2)
+        said, code = str(wrong), 2
     except OSError as wrong:  # a full disk, a folder without write permission
-        place = wrong.filename or "while writing"
-        sys.stderr.write(f"mocose: {wrong.strerror or wrong}: {place}\n")
-        sys.exit(2)
+        said, code = f"{wrong.strerror or wrong}: {wrong.filename or 'while writing'}", 2
+    except RuntimeError as wrong:  # no room on a GPU, or in the machine
+        if "allocate" not in str(wrong):
+            raise
+        said, code = "the memory is full; a smaller batch_size or queue_size needs less", 2
     except KeyboardInterrupt:
-        sys.stderr.write("mocose: interrupted; the same command goes on from here\n")
-        sys.exit(130)
+        said, code = "interrupted; the same command goes on from here", 130
+    sys.stderr.write(f"mocose: {said}\n")
+    sys.exit(code)

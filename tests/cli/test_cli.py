@@ -6,6 +6,7 @@ import sys
 from dataclasses import asdict
 
 import pytest
+import torch
 
 from mocose_study import cli
 from mocose_study.runs import run
@@ -138,6 +139,7 @@ def test_help_and_lists_name_all_that_there_is(mocose):
     ("error", "code", "told"),
     [
         (OSError(errno.ENOSPC, "No space left on device", "x.json"), 2, "left on device: x.json"),
+        (RuntimeError("CUDA: Tried to allocate 9 GiB"), 2, "a smaller batch_size or queue_size"),
         (KeyboardInterrupt(), 130, "interrupted; the same command goes on from here"),
     ],
 )
@@ -148,6 +150,12 @@ def test_what_ends_a_run_is_said_in_one_sentence(mocose, monkeypatch, error, cod
     monkeypatch.setattr(run, "prepare", failing)
     found, _, err = mocose("run")
     assert found == code and told in err and err.count("\n") == 1
+
+
+def test_an_error_that_nobody_foresaw_keeps_its_traceback(mocose, monkeypatch):
+    monkeypatch.setattr(run, "prepare", lambda *_, **__: torch.zeros(2) @ torch.zeros(3))
+    with pytest.raises(RuntimeError, match="size"):
+        mocose("run")
 
 
 def test_json(mocose, monkeypatch):
