@@ -49,15 +49,16 @@ def parsed(arguments: list[str]):
 
 def _defaults(options: list[str]) -> single.Run:
     """What `mocose run` does where no option says otherwise: profile, preset, method decide."""
-    chosen = {"profile": "quick", "preset": "study", "method": "mocose", "corpus": ""}
+    chosen = {"profile": "quick", "preset": "study", "method": "mocose"}
+    chosen |= {"corpus": "", "corpus-size": ""}
     for option, value in zip(options, [*options[1:], ""], strict=False):
         name, _, given = option.removeprefix("--").partition("=")
-        if option.startswith("--") and name in {*chosen, "corpus-size"}:
+        if option.startswith("--") and name in chosen:
             chosen[name] = given or value
     asked = dict(profile=chosen["profile"], preset=chosen["preset"])
     values = vars(Config()) | fields_of(**asked, method=chosen["method"])
     # a text of one's own is taken whole
-    if not chosen.get("corpus-size") and Path(chosen["corpus"]).is_file():
+    if not chosen["corpus-size"] and Path(chosen["corpus"]).is_file():
         from mocose_study.data.corpora import text_lines
 
         values["corpus_size"] = sum(map(bool, text_lines([Path(chosen["corpus"])])))

@@ -30,8 +30,7 @@ def read_all(names: Iterable[str]) -> dict[str, Grid]:
 
     Raises InputError, with the place, for whatever a file or `claims.csv` names and nothing has.
     """
-    points = read_toml(__package__, "shared").items()
-    shared = {label: _point(label, table, {}) for label, table in points}
+    shared = {p.label: p for p in _points({"points": read_toml(__package__, "shared")}, {})}
     files = (read_toml(__package__, name) for name in names)
     tables = {name: table for file in files for name, table in file.items()}
     if unknown := [name for name in sections_with_rules() if name not in tables]:
