@@ -1,7 +1,8 @@
 """Reads the sections from the TOML files beside this one.
 
 A section is a table [NAME] with its question and notebook; with a `stage` it takes the fields that
-the profile has for that stage. Its points are the table [NAME.points]: a label, and the fields of a
+the profile has for that stage. `starts` is the label of the point that all others started from, or
+a table of such labels, see `claims/verdicts.py`. Its points are the table [NAME.points]: a label, and the fields of a
 Config in which the point differs from the profile.
 Beside fields a point may have `preset`, `paper`, `tier` and `scale`, see `grid.Point`, and `like`:
 the label of a point before it, or of `shared.toml`, whose fields, preset and scale it takes.
@@ -51,6 +52,8 @@ def _section(name: str, table: dict, shared: Mapping[str, Point]) -> Grid:
         raise InputError(f"section {name}: {cause}") from None
     control, claims = judging(name, {point.label for point in points})
     about = {key: tuples(value) for key, value in table.items() if key != "each"}
+    if isinstance(start := about.get("starts"), str):
+        about["starts"] = {p.label: start for p in points if p.label != start}
     return Grid(**about | {"points": points, "control": control, "claims": claims})
 
 
