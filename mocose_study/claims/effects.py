@@ -1,7 +1,6 @@
 """From runs to effects: how far two points lie apart, over seeds and over test pairs.
 
-A *point* is a dict of columns of the runs, {"label": "0.85"}; it stands for the runs that have
-these values, one per seed. Where a point draws nothing (its method is untrained, or every seed
+The *label* of a point stands for its runs, one per seed. Where a point draws nothing (its method is untrained, or every seed
 gives the same average), its seeds say nothing of its error. Then the choice of test pairs is a
 source of error, too, and the wider of the two intervals counts.
 """
@@ -68,19 +67,16 @@ class Effect:
         return float(max(found, default=np.nan))
 
 
-def scores(point: dict, runs: pd.DataFrame, metric: str) -> Scores:
-    """The runs that have the point's values; {} and {} where there are none.
+def scores(label: str, runs: pd.DataFrame, metric: str) -> Scores:
+    """The runs with this label; {} and {} where there are none.
 
-    Raises InputError for a field that is no column, and for a point that fits several runs of one
-    seed.
+    Raises InputError where several runs have one seed.
     """
     if runs.empty:
         return Scores({}, {})
-    if unknown := [field for field in point if field not in runs]:
-        raise InputError(f"the runs have no column {unknown[0]!r}; a point names columns of runs")
-    found = runs[(runs[list(point)] == pd.Series(point)).all(axis=1)]
+    found = runs[runs["label"] == label]
     if found["seed"].duplicated().any():
-        raise InputError(f"{name(point)} fits several runs of one seed; narrow the point")
+        raise InputError(f"{label} fits several runs of one seed; give them labels of their own")
     drawn = "encoder_init" in found and found["encoder_init"].eq("random").any()
     known = "method" in found and len(found) and not drawn
     draws_nothing = known and found["method"].isin(DRAW_NOTHING).all()
@@ -105,10 +101,3 @@ def difference(a: Scores, b: Scores) -> Effect:
     by_pairs = paired(spread(a.by_pairs, a.fixed), spread(b.by_pairs, b.fixed))
     by_pairs = by_pairs.mean(axis=0) if len(by_pairs) else by_pairs
     return Effect(by_seed, by_pairs, a.fixed + b.fixed)
-
-
-def name(point: dict) -> str:
-    """The point as text: its label, or "ema_decay=0.85, queue_size=512"."""
-    if set(point) == {"label"}:
-        return str(point["label"])
-    return ", ".join(f"{field}={value}" for field, value in point.items())

@@ -9,7 +9,6 @@ than the run.
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 
 from mocose_lib import InputError
@@ -24,10 +23,17 @@ def digest(claim, control=None) -> str:
 
 
 def _named(rule) -> list:
-    fields = asdict(rule)
+    """The rule as the first ones on record were: with a `start`, and a point as a dict."""
+    fields = {key: _pointed(value) for key, value in vars(rule).items()}
     if "b" in fields:
-        fields["start"] = None  # a field that the first rules on record had
+        fields["start"] = None
     return [type(rule).__name__, fields]
+
+
+def _pointed(value):
+    if isinstance(value, list):
+        return [_pointed(label) for label in value]
+    return {"label": value} if isinstance(value, str) else value
 
 
 def _hashed(text: str) -> str:

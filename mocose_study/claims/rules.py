@@ -1,7 +1,7 @@
 """Rules by which a claim is judged: which points are compared, and where the effect should lie.
 
 A rule has `pairs`, the points (a, b) whose difference a - b is an effect, and `inside`, the range
-in which every effect lies if the claim is true. A point is a dict, as `effects.py` says.
+in which every effect lies if the claim is true. A point is named by its label.
 """
 
 import math
@@ -10,15 +10,13 @@ from dataclasses import dataclass
 
 from mocose_lib import InputError
 
-from .effects import name
-
 
 @dataclass(frozen=True)
 class Better:
     """a beats b by more than `margin`: the smallest difference that matters."""
 
-    a: dict
-    b: dict
+    a: str
+    b: str
     margin: float = 0.0
 
     pairs = property(lambda self: [(self.a, self.b)])
@@ -44,8 +42,8 @@ class Size:
     whole interval lies above half the paper's effect, not supported where it lies wholly below.
     """
 
-    a: dict
-    b: dict
+    a: str
+    b: str
     paper: float
 
     pairs = property(lambda self: [(self.a, self.b)])
@@ -66,8 +64,8 @@ class Best:
     are alike, and the claim is not supported (two one-sided tests for each rival).
     """
 
-    point: dict
-    among: Sequence[dict]
+    point: str
+    among: Sequence[str]
     margin: float = 0.0
 
     pairs = property(lambda self: [(self.point, p) for p in self.among if p != self.point])
@@ -75,14 +73,9 @@ class Best:
 
     def __post_init__(self):
         if not self.pairs:
-            raise InputError(f"Best names no rival of {name(self.point)}")
+            raise InputError(f"Best names no rival of {self.point}")
         if self.margin < 0:
             raise InputError(f"Best needs a margin of 0 or more, got {self.margin}")
 
 
 Rule = Better | Equivalent | Size | Best
-
-
-def points(rule: Rule) -> list[dict]:
-    """The points that the rule names."""
-    return [point for pair in rule.pairs for point in pair]

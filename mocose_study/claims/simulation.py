@@ -7,8 +7,7 @@ from .effects import Effect, Scores, difference
 from .rules import Best, Better, Equivalent, Rule, Size
 from .verdicts import WORDS, Claim, decide, judge
 
-A, B, C, D, HARMED = ({"label": label} for label in ("a", "b", "c", "d", "control"))
-CONTROL = Better(B, HARMED, margin=5.0)
+CONTROL = Better("b", "control", margin=5.0)
 HARM = 10.0  # points that the control costs
 
 
@@ -27,7 +26,8 @@ def simulate(
     whether the claim holds, so that "supported" where it does not is the error that matters.
     """
     rng = np.random.default_rng(seed)
-    rules = Better(A, B), Best(A, [B, C, D], 0.5), Size(A, B, paper), Equivalent(A, B, 0.5)
+    best = Best("a", ["b", "c", "d"], 0.5)
+    rules = Better("a", "b"), best, Size("a", "b", paper), Equivalent("a", "b", 0.5)
     claims = [Claim(type(rule).__name__, "", "", rule, effect=paper) for rule in rules]
     rows = []
     for effect, n in [(effect, n) for effect in effects for n in seeds]:
@@ -48,5 +48,4 @@ def simulate(
 
 
 def _effects(rule: Rule, made: dict[str, Scores]) -> dict[str, Effect]:
-    pairs = [(a["label"], b["label"]) for a, b in rule.pairs]
-    return {f"{a} minus {b}": difference(made[a], made[b]) for a, b in pairs}
+    return {f"{a} minus {b}": difference(made[a], made[b]) for a, b in rule.pairs}

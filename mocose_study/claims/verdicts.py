@@ -22,7 +22,7 @@ import pandas as pd
 
 from mocose_lib import InputError
 
-from .effects import LAST, RESAMPLED, Effect, difference, name, scores
+from .effects import LAST, RESAMPLED, Effect, difference, scores
 from .record import digest
 from .rules import Best, Better, Equivalent, Rule
 from .stats import holm
@@ -81,12 +81,11 @@ def verdicts(
 
     p_holm: its p, corrected for the section; the other columns are those of Claim and Verdict.
 
-    `runs` has one row per run: label or config fields, `seed` and metrics as columns; `resampled`
-    may hold the average on resampled test pairs, a list aligned between runs. `control` is judged
-    at the last step of training where the runs have it (`sts_last`). `starts` names by a rival's
-    label the point that it started from: a rival below its start decides nothing by losing.
-    Raises InputError for a repeated id, and for a point that names no column or fits several runs
-    of a seed.
+    `runs` has one row per run: label, seed and metrics as columns; `resampled` may hold the average
+    on resampled test pairs, a list aligned between runs. `control` is judged at the last step of
+    training where the runs have it (`sts_last`). `starts` names by a rival's label the point that
+    it started from: a rival below its start decides nothing by losing.
+    Raises InputError for a repeated id, and for a label with several runs of a seed.
     """
     ids = [claim.id for claim in claims]
     if twice := sorted({i for i in ids if ids.count(i) > 1}):
@@ -104,19 +103,18 @@ def verdicts(
     return pd.DataFrame(rows).assign(p_holm=lambda table: holm(table["p"]))[COLUMNS]
 
 
-def effects(pairs: list[tuple[dict, dict]], runs: pd.DataFrame, metric: str) -> Found:
+def effects(pairs: list[tuple[str, str]], runs: pd.DataFrame, metric: str) -> Found:
     """{label: effect} of each pair, or the verdict where the runs do not allow any."""
     if len(runs) and metric not in runs:
         return Verdict("no runs", f"no run has the score {metric!r}")
-    found = {name(p): scores(p, runs, metric) for pair in pairs for p in pair}
+    found = {label: scores(label, runs, metric) for pair in pairs for label in pair}
     if missing := [point for point, s in found.items() if not s.by_seed]:
         return Verdict("no runs", f"no runs for {'; '.join(missing)}")
     for point, s in found.items():
         lost = [seed for seed, score in s.by_seed.items() if not math.isfinite(score)]
         if lost:  # leaving these out would judge a point by the runs that went well
             return Verdict("inconclusive", f"{metric} is no number for {point}, seeds {lost}")
-    named = [(name(a), name(b)) for a, b in pairs]
-    return {f"{a} minus {b}": difference(found[a], found[b]) for a, b in named}
+    return {f"{a} minus {b}": difference(found[a], found[b]) for a, b in pairs}
 
 
 def decide(
@@ -166,15 +164,15 @@ def _with_working_rival(claim: Claim, answer: Verdict, runs: pd.DataFrame, start
     Such a rival is `b` that is beaten, or `a` that does not win.
     """
     for side, word in (("b", "supported"), ("a", "not supported")):
-        rival = getattr(claim.rule, side, {})
-        start = starts.get(rival.get("label"))
+        rival = getattr(claim.rule, side, None)
+        start = starts.get(rival)
         if answer.verdict == "no runs" or not start:
             continue
-        found = effects([(rival, {"label": start})], runs, claim.metric)
+        found = effects([(rival, start)], runs, claim.metric)
         if isinstance(found, Verdict):
             return replace(answer, verdict=found.verdict, reason=found.reason)
         if (lead := next(iter(found.values())).mean) < 0:
-            told = f"rival does not work: {name(rival)} lies {-lead:.2g} below {start}"
+            told = f"rival does not work: {rival} lies {-lead:.2g} below {start}"
             verdict = UNTESTABLE if answer.verdict == word else answer.verdict
             answer = replace(answer, verdict=verdict, reason=f"{told}; {answer.reason}")
     return answer

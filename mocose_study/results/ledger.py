@@ -8,7 +8,6 @@ import pandas as pd
 from IPython.display import HTML
 
 from mocose_study.claims.record import check_order, digest
-from mocose_study.claims.rules import points
 from mocose_study.claims.stats import benjamini_hochberg
 from mocose_study.claims.verdicts import DECIDED, SEEDS_NEEDED, UNTESTABLE, WORDS, verdicts
 from mocose_study.config import PROFILES
@@ -160,8 +159,8 @@ def late(profile: str) -> dict[str, str]:
     links = {}
     for grid in GRIDS.values():
         runs = table_of(grid, profile)
-        control = points(grid.control) if grid.control else []
+        control = grid.control.pairs if grid.control else []
         for claim in grid.claims:
-            named = [point["label"] for point in points(claim.rule) + control]
+            named = [label for pair in claim.rule.pairs + control for label in pair]
             links[claim.id] = runs.loc[runs["label"].isin(named), "rules"].tolist()
     return check_order(digests(), links)

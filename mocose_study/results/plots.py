@@ -89,10 +89,10 @@ def thresholds(claims: Sequence, reference: str, metric: str) -> list[tuple[str,
     for claim in [claim for claim in claims if claim.metric == metric]:
         edges = [x for x in claim.rule.inside if np.isfinite(x) and x != 0]
         for a, b in claim.rule.pairs:
-            if b.get("label") == reference:
-                found += [(a["label"], x) for x in edges]
-            elif a.get("label") == reference:
-                found += [(b["label"], -x) for x in edges]
+            if b == reference:
+                found += [(a, x) for x in edges]
+            elif a == reference:
+                found += [(b, -x) for x in edges]
     return found
 
 

@@ -13,7 +13,7 @@ from mocose_study.claims.effects import RESAMPLED, difference, scores
 from mocose_study.config import PROFILES, Config, InputError, choose, vary
 from mocose_study.data.files import encoders_folder
 from mocose_study.runs.files import read_run, run_file
-from mocose_study.sections.grid import Grid, at, paper_table
+from mocose_study.sections.grid import Grid, paper_table
 
 from .tables import LAST, METRIC, aligned, average, markdown, records, summary, table_of
 
@@ -104,7 +104,7 @@ def errors(
     runs = table_of(grid, profile, seeds)
     rows = []
     for a, b in comparisons:
-        sides = [scores(at(label), runs, RESAMPLED) for label in (a, b)]
+        sides = [scores(label, runs, RESAMPLED) for label in (a, b)]
         if all(side.by_seed for side in sides):
             effect = difference(*sides)
             rows.append((f"{a} - {b}", effect.mean, *effect.errors()))

@@ -26,8 +26,6 @@ from mocose_study.claims.verdicts import Claim
 from mocose_study.config import InputError, choose
 from mocose_study.data.files import shipped
 
-from .grid import at
-
 RULES = MappingProxyType({rule.__name__: rule for rule in (Better, Equivalent, Best, Size)})
 CONTROL = "control"
 PAPERS = MappingProxyType(
@@ -97,8 +95,8 @@ def _rule(row, labels: Collection[str], effect: float | None = None) -> Rule:
     rivals = row.b.split(" | ") if kind is Best else [row.b]
     if unknown := [label for label in (row.a, *rivals) if label not in labels]:
         raise InputError(f"no point has the label {unknown[0]!r}")
-    b = [at(rival) for rival in rivals] if kind is Best else at(row.b)
-    return kind(at(row.a), b, effect if kind is Size else float(row.margin))
+    b = rivals if kind is Best else row.b
+    return kind(row.a, b, effect if kind is Size else float(row.margin))
 
 
 def _claims(row, labels: Collection[str]) -> list[Claim]:

@@ -130,11 +130,6 @@ def scaled_value(base: Config, profile: str, name: str, factor: float) -> float:
     return factor * value if isinstance(value, float) else max(1, round(factor * value))
 
 
-def at(label: str) -> dict[str, str]:
-    """The point with this label, for a rule."""
-    return {"label": label}
-
-
 @cache
 def paper_table(name: str) -> pd.DataFrame:
     """A table of the papers (data/paper/<name>.csv): point columns as text, metric, value."""

@@ -12,14 +12,14 @@ from mocose_study.cli.study import Claims
 from mocose_study.results import ledger, plots_claims
 from mocose_study.sections import GRIDS
 from mocose_study.sections.claims import statements
-from mocose_study.sections.grid import Grid, Point, at
+from mocose_study.sections.grid import Grid, Point
 
 WORSE, LEVEL = "mocose-augment-typos", "mocose-transfer-on-par-simcse"
 OF_PAPERS = {claim.id: claim for grid in GRIDS.values() for claim in grid.claims}
 CLAIMS = (
-    replace(OF_PAPERS[WORSE], rule=Better(at("a"), at("b")), metric="sts_avg"),
-    replace(OF_PAPERS[LEVEL], rule=Equivalent(at("a"), at("b"), 2.0), metric="sts_avg"),
-    Claim("ours", "this study", "c has runs & more", Better(at("a"), at("c"))),
+    replace(OF_PAPERS[WORSE], rule=Better("a", "b"), metric="sts_avg"),
+    replace(OF_PAPERS[LEVEL], rule=Equivalent("a", "b", 2.0), metric="sts_avg"),
+    Claim("ours", "this study", "c has runs & more", Better("a", "c")),
 )
 
 

@@ -9,7 +9,7 @@ from mocose_study.claims import record
 from mocose_study.claims.rules import Better
 from mocose_study.claims.verdicts import Claim
 
-RULE = Better({"label": "a"}, {"label": "b"})
+RULE = Better("a", "b")
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,7 @@ def test_a_digest_covers_rule_metric_and_control_but_not_the_words():
     claim = Claim("x", "Table 3", "a beats b.", RULE)
     same = record.digest(Claim("y", "Table 4", "other words", RULE))
     others = [
-        record.digest(Claim("x", "", "", Better({"label": "a"}, {"label": "b"}, 0.5))),
+        record.digest(Claim("x", "", "", Better("a", "b", 0.5))),
         record.digest(Claim("x", "", "", RULE, metric="sts_dev")),
         record.digest(claim, control=RULE),
     ]

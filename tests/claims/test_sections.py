@@ -7,7 +7,7 @@ from mocose_lib import InputError
 from mocose_study.claims.rules import Best, Better, Size
 from mocose_study.config import configure
 from mocose_study.sections import GRIDS, claims, read
-from mocose_study.sections.grid import Grid, Point, at
+from mocose_study.sections.grid import Grid, Point
 
 SHARED = {"MoCoSE": Point("MoCoSE", {"crop": 0.0}, preset="moco", tier=1, paper="mocose")}
 
@@ -93,15 +93,15 @@ def test_sections_on_whole_sentences_start_from_an_encoder_that_learns_from_them
 def test_which_rule_judges_a_claim_stands_in_one_row():
     found = {c.id: c for grid in GRIDS.values() for c in grid.claims}
     best = found["mocose-ema-best-085"]
-    rivals = [at(label) for label in ("0.5", "0.8", "0.9", "0.95", "0.99")]
+    rivals = ["0.5", "0.8", "0.9", "0.95", "0.99"]
     assert (
-        best.rule == Best(at("0.85"), rivals, 0.5)
+        best.rule == Best("0.85", rivals, 0.5)
         and best.source == "MoCoSE Table 3, Figure 8, section 5.1"
     )
     direction, size = found["mocose-augment-typos"], found["mocose-augment-typos-size"]
-    assert direction.rule == Better(at("dropout only"), at("typos"))
-    assert size.rule == Size(at("dropout only"), at("typos"), 54.44) and size.metric == "sts_last"
-    assert GRIDS["ema"].control == Better(at("0.85"), at("control: decay 0"), 5.0)
+    assert direction.rule == Better("dropout only", "typos")
+    assert size.rule == Size("dropout only", "typos", 54.44) and size.metric == "sts_last"
+    assert GRIDS["ema"].control == Better("0.85", "control: decay 0", 5.0)
 
 
 @pytest.mark.parametrize(

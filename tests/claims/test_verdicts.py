@@ -28,11 +28,7 @@ def shifted(base: float, spread: float = 1.0) -> list[float]:
     return [base + s + spread * e for s, e in zip(SEED_EFFECT, NOISE, strict=True)]
 
 
-def at(label: str) -> dict:
-    return {"label": label}
-
-
-A, B, C = at("a"), at("b"), at("c")
+A, B, C = "a", "b", "c"
 EQUIVALENT, SIZE = Equivalent(A, B, 0.5), Size(A, B, 20.0)
 
 
@@ -141,8 +137,6 @@ def test_what_cannot_be_compared_is_named():
     assert answer.verdict == "inconclusive"
     assert answer.reason == "sts_avg is no number for b, seeds [5]"
     runs = frame({"a": LEVEL_70, "b": LEVEL_70})
-    with pytest.raises(InputError, match="no column 'ema_decy'"):
-        judged(Better({"ema_decy": 0.85}, B), runs)
     with pytest.raises(InputError, match="a fits several runs of one seed"):
         judged(Better(A, B), pd.concat([runs, runs]))
     with pytest.raises(InputError, match="several claims have the id c"):
@@ -154,19 +148,19 @@ def test_what_cannot_be_compared_is_named():
 
 def test_without_its_positive_control_a_section_judges_nothing():
     runs = frame({"a": shifted(71), "b": LEVEL_70, "harm": shifted(64)})
-    assert judged(Better(A, B), runs, Better(B, at("harm"), 5)).verdict == "supported"
-    answer = judged(Better(A, B), runs, Better(B, at("harm"), 7))
+    assert judged(Better(A, B), runs, Better(B, "harm", 5)).verdict == "supported"
+    answer = judged(Better(A, B), runs, Better(B, "harm", 7))
     assert answer.verdict == "not testable here"
     assert answer.reason.startswith("the section's positive control does not show: b minus harm: 6")
-    assert judged(Better(A, C), runs, Better(B, at("harm"), 7)).verdict == "no runs"
-    missing = judged(Better(A, B), runs, Better(B, at("gone"), 5))
+    assert judged(Better(A, C), runs, Better(B, "harm", 7)).verdict == "no runs"
+    missing = judged(Better(A, B), runs, Better(B, "gone", 5))
     assert missing.reason.endswith("no runs for gone")
 
 
 def test_the_control_is_judged_at_the_last_step():
     """The choice on dev hides the harm: the average says 70, the last step 50."""
     runs = frame({"a": shifted(71), "b": LEVEL_70, "harm": shifted(70)})
-    control = Better(B, at("harm"), 5)
+    control = Better(B, "harm", 5)
     assert judged(Better(A, B), runs, control).verdict == "not testable here"
     runs["sts_last"] = runs["sts_avg"] - 20.0 * (runs["label"] == "harm")
     assert judged(Better(A, B), runs, control).verdict == "supported"
@@ -234,7 +228,7 @@ def test_a_rival_that_does_not_work_decides_nothing():
     runs = frame({"a": shifted(71), "b": LEVEL_70, "start": shifted(72), "low": shifted(69)})
 
     def beats(a, b, start) -> pd.Series:
-        return verdicts([claim(Better(a, b))], runs, starts={b["label"]: start}).iloc[0]
+        return verdicts([claim(Better(a, b))], runs, starts={b: start}).iloc[0]
 
     answer = beats(A, B, "start")
     assert answer.verdict == "not testable here"
@@ -299,7 +293,7 @@ def test_where_one_side_draws_the_wider_interval_counts(pairs, half):
 def section(**differences):
     """A section of Better claims, a point apiece, each against the point "base"."""
     values = {id: shifted(70 + d) for id, d in differences.items()}
-    claims = [claim(Better(at(id), at("base")), id) for id in differences]
+    claims = [claim(Better(id, "base"), id) for id in differences]
     return claims, frame({"base": LEVEL_70} | values)
 
 
@@ -319,7 +313,7 @@ def test_holm_widens_the_intervals_of_a_section_and_steps_down():
 
 def test_a_claim_without_runs_counts_in_the_family():
     claims, runs = section(a=3.0, b=2.0)
-    claims.append(claim(Better(at("gone"), at("base")), "gone"))
+    claims.append(claim(Better("gone", "base"), "gone"))
     table = verdicts(claims, runs).set_index("id")
     assert table.loc["a", "p_holm"] == pytest.approx(3 * table.loc["a", "p"])
     assert math.isnan(table.loc["gone", "p_holm"]) and table.loc["a", "verdict"] == "supported"
@@ -328,7 +322,7 @@ def test_a_claim_without_runs_counts_in_the_family():
 def test_a_section_errs_in_five_per_cent_of_studies():
     """Four claims without any truth in them: as single claims they would err in 1 - 0.95**4."""
     rng = np.random.default_rng(0)
-    claims = [claim(Better(at(f"a{i}"), at(f"b{i}")), str(i)) for i in range(4)]
+    claims = [claim(Better(f"a{i}", f"b{i}"), str(i)) for i in range(4)]
     runs = frame({f"{side}{i}": [0.0] * 5 for side in "ab" for i in range(4)})
     wrong = 0
     for _ in range(100):

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from mocose_study.claims.rules import Best, Better
 from mocose_study.claims.verdicts import Claim
 from mocose_study.runs.files import run_file, write_run
-from mocose_study.sections.grid import Grid, Point, at
+from mocose_study.sections.grid import Grid, Point
 
 POINTS = ("0.5", "0.85", "0.7")
 GRID = Grid(
@@ -13,8 +13,8 @@ GRID = Grid(
     paper="mocose_table3",
     points=tuple(Point(label, {"ema_decay": float(label)}, tier=1) for label in POINTS),
     claims=(
-        Claim("best", "MoCoSE Table 3", "0.85 is best.", Best(at("0.85"), [at("0.5"), at("0.7")])),
-        Claim("worse", "this study", "0.7 is ahead.", Better(at("0.7"), at("0.5"))),
+        Claim("best", "MoCoSE Table 3", "0.85 is best.", Best("0.85", ["0.5", "0.7"])),
+        Claim("worse", "this study", "0.7 is ahead.", Better("0.7", "0.5")),
     ),
 )
 SCORES = {0.5: [60.0, 61.0, 62.0], 0.85: [63.0, 64.0, 65.0], 0.7: [50.0, 50.0, 50.0]}

@@ -48,14 +48,14 @@ def test_thresholds_of_claims_are_drawn_where_the_reference_has_a_part():
     def claim(rule, metric="sts_avg"):
         return SimpleNamespace(rule=rule, metric=metric)
 
-    a, b, c = ({"label": label} for label in ("0.85", "0.5", "0.7"))
+    a, b, c = "0.85", "0.5", "0.7"
     claims = [
         claim(Better(a, b, 15.0)),  # 0.5 must lie 15 points below 0.85
         claim(Equivalent(c, a, 0.5)),
         claim(Better(a, c)),  # an edge at zero is the axis itself
         claim(Better(a, b, 9.0), "sts_dev"),  # of another metric
         claim(Better(b, c, 7.0)),  # 0.85 has no part in it
-        claim(Better({"label": "gone"}, a, 3.0)),  # has no row
+        claim(Better("gone", a, 3.0)),  # has no row
     ]
     figure = plots.beside_paper(RUNS, LABELS, PAPER, "sts_avg", "decay", claims=claims)
     assert marks(figure, "|") == [(-15, 0), (-0.5, 2), (0.5, 2)]
