@@ -5,6 +5,7 @@ gives the same average), its seeds say nothing of its error. Then the choice of 
 source of error, too, and the wider of the two intervals counts.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,17 +78,20 @@ def scores(label: str, runs: pd.DataFrame, metric: str) -> Scores:
     found = runs[runs["label"] == label]
     if found["seed"].duplicated().any():
         raise InputError(f"{label} fits several runs of one seed; give them labels of their own")
-    drawn = "encoder_init" in found and found["encoder_init"].eq("random").any()
-    known = "method" in found and len(found) and not drawn
-    draws_nothing = known and found["method"].isin(DRAW_NOTHING).all()
-    metric = RESAMPLED if metric == LAST and draws_nothing else metric
+    fixed = all(map(draws_nothing, found.to_dict("records")))
+    metric = RESAMPLED if metric == LAST and fixed else metric
     by_seed = dict(zip(found["seed"], found[metric].astype(float), strict=True))
     by_pairs = {}
     if metric == RESAMPLED and "resampled" in found:
         draws = zip(found["seed"], found["resampled"], strict=True)
         by_pairs = {seed: np.array(x, float) for seed, x in draws if isinstance(x, list)}
-    equal = metric == RESAMPLED and len(by_seed) > 1 and np.ptp(list(by_seed.values())) == 0
-    return Scores(by_seed, by_pairs, bool(equal or draws_nothing))
+    equal = metric == RESAMPLED and len(by_seed) > 1 and len(set(by_seed.values())) == 1
+    return Scores(by_seed, by_pairs, fixed or equal)
+
+
+def draws_nothing(fields: Mapping) -> bool:
+    """Whether one seed stands for all: nothing is trained, and no weight is drawn at random."""
+    return fields.get("method") in DRAW_NOTHING and fields.get("encoder_init") != "random"
 
 
 def difference(a: Scores, b: Scores) -> Effect:

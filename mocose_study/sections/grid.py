@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from mocose_study.claims.effects import DRAW_NOTHING
+from mocose_study.claims.effects import draws_nothing
 from mocose_study.claims.rules import Rule
 from mocose_study.claims.verdicts import Claim
 from mocose_study.config import PROFILES, Config, choose, configure
@@ -84,13 +84,9 @@ class Grid:
             own = choose(PROFILES, profile, "profile").seeds
             seeds = self.own_seeds or range(max(self.seeds, own) if own >= 5 else own)
         points = self.points_at(profile)
-        return [
-            (point, self.config(point, profile, seed))
-            for tier in sorted({p.tier for p in points})
-            for seed in seeds
-            for point in points
-            if point.tier == tier and (seed == seeds[0] or not draws_nothing(point, self.common))
-        ]
+        made = [(point, self.config(point, profile, seed)) for seed in seeds for point in points]
+        needed = [run for run in made if run[1].seed == seeds[0] or not draws_nothing(vars(run[1]))]
+        return sorted(needed, key=lambda run: run[0].tier)
 
     def configs(self, profile: str, seeds=None) -> list[Config]:
         return [config for _, config in self.runs(profile, seeds)]
@@ -114,12 +110,6 @@ def shown(config: Config, name: str) -> str:
         return ""
     value = getattr(config, name)
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def draws_nothing(point: Point, common: dict[str, Any]) -> bool:
-    """Whether one seed stands for all: nothing is trained, and no weight is drawn at random."""
-    fields = {**common, **point.fields}
-    return fields.get("method") in DRAW_NOTHING and fields.get("encoder_init") != "random"
 
 
 def scaled_value(base: Config, profile: str, name: str, factor: float) -> float:
