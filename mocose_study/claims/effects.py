@@ -105,3 +105,8 @@ def difference(a: Scores, b: Scores) -> Effect:
     by_pairs = paired(spread(a.by_pairs, a.fixed), spread(b.by_pairs, b.fixed))
     by_pairs = by_pairs.mean(axis=0) if len(by_pairs) else by_pairs
     return Effect(by_seed, by_pairs, a.fixed + b.fixed)
+
+
+def shown(effect: float) -> str:
+    """An effect for people: two decimals, or the first digit that is not 0."""
+    return f"{effect:+.2f}" if abs(effect) >= 0.005 or not effect else f"{effect:+.1g}"

@@ -22,7 +22,7 @@ import pandas as pd
 
 from mocose_lib import InputError
 
-from .effects import LAST, RESAMPLED, Effect, difference, scores
+from .effects import LAST, RESAMPLED, Effect, difference, scores, shown
 from .record import digest
 from .rules import Best, Better, Equivalent, Rule
 from .stats import holm
@@ -56,7 +56,7 @@ class Verdict:
     """The answer and the figures behind it.
 
     effect, low, high: the mean effect over `n` seeds and its interval at `level`; of several
-    comparisons (Best) the deciding one, `pair` ("a minus b"). p: t test of the effect against the
+    comparisons (Best) the deciding one, `pair` ("“a” against “b”"). p: t test of the effect against the
     nearest edge of the rule's range. What could not be computed is NaN.
     """
 
@@ -91,9 +91,9 @@ def verdicts(
     if twice := sorted({i for i in ids if ids.count(i) > 1}):
         raise InputError(f"several claims have the id {', '.join(twice)}")
     last = LAST if LAST in runs else RESAMPLED
-    shown = judge(control, effects(control.pairs, runs, last)) if control else None
+    harm = judge(control, effects(control.pairs, runs, last)) if control else None
     found = {c.id: effects(c.rule.pairs, runs, c.metric) for c in claims}
-    answers = decide(claims, found, shown)
+    answers = decide(claims, found, harm)
     rows = []
     for claim in claims:
         answer = _with_working_rival(claim, answers[claim.id], runs, starts or {})
@@ -114,7 +114,7 @@ def effects(pairs: list[tuple[str, str]], runs: pd.DataFrame, metric: str) -> Fo
         lost = [seed for seed, score in s.by_seed.items() if not math.isfinite(score)]
         if lost:  # leaving these out would judge a point by the runs that went well
             return Verdict("inconclusive", f"{metric} is no number for {point}, seeds {lost}")
-    return {f"{a} minus {b}": difference(found[a], found[b]) for a, b in pairs}
+    return {f"“{a}” against “{b}”": difference(found[a], found[b]) for a, b in pairs}
 
 
 def decide(
@@ -150,11 +150,11 @@ def _testable(claim: Claim, answer: Verdict, control: Verdict | None) -> Verdict
     if sought is not None and crosses and answer.n >= SEEDS_NEEDED and half > abs(sought):
         what = "the margin" if equivalence else "the paper's effect"
         word = UNTESTABLE
-        reason += f"; half of its width, {half:.2g}, exceeds {what}, {abs(sought):.2g}"
+        reason += f"; half of the interval, {half:.2g}, exceeds {what}, {abs(sought):.2g}"
     # a direction left open may still rule out the paper's size
     direction = type(claim.rule) is Better and claim.effect is not None and word not in DECIDED
     if direction and answer.high < abs(claim.effect):
-        reason += f"; all of it lies below the paper's {abs(claim.effect):.3g}"
+        reason += f"; all of the interval lies below the paper's {abs(claim.effect):.3g}"
     return replace(answer, verdict=word, reason=reason)
 
 
@@ -172,7 +172,7 @@ def _with_working_rival(claim: Claim, answer: Verdict, runs: pd.DataFrame, start
         if isinstance(found, Verdict):
             return replace(answer, verdict=found.verdict, reason=found.reason)
         if (lead := next(iter(found.values())).mean) < 0:
-            told = f"rival does not work: {rival} lies {-lead:.2g} below {start}"
+            told = f"“{rival}” does not work: it lies {-lead:.2g} below its start, “{start}”"
             verdict = UNTESTABLE if answer.verdict == word else answer.verdict
             answer = replace(answer, verdict=verdict, reason=f"{told}; {answer.reason}")
     return answer
@@ -190,7 +190,7 @@ def judge(rule: Rule, found: Found, level: float = LEVEL) -> Verdict:
     label, edges = min(seeds, key=seeds.get, default=""), rule.inside
     if label and seeds[label] < SEEDS_NEEDED:
         word = "inconclusive"
-        reason = f"{label}: n = {seeds[label]} seeds, {SEEDS_NEEDED} are needed"
+        reason = f"{label}: {seeds[label]} seeds, {SEEDS_NEEDED} are needed"
     else:
         word, label, level = _answer(rule, found, level)
         if word == ALIKE:
@@ -237,11 +237,11 @@ def _reason(word: str, label: str, edges: tuple, level: float, found: dict[str, 
     part = PART.get(word, "all")
     closest = f" (the closest of {len(found)} rivals)" if len(found) > 1 and part == "all" else ""
     strongest = min(found, key=lambda k: found[k].mean)
-    other = f"; {strongest}: {found[strongest].mean:.3g}" if strongest != label else ""
-    of = f"n = {x.n} seeds" if effect.fixed < 2 else "no seeds drawn"
+    other = f"; {strongest}: {shown(found[strongest].mean)}" if strongest != label else ""
+    of = f"{x.n} seeds" if effect.fixed < 2 else "no seeds drawn"
     of += ", test pairs resampled" if effect.fixed and len(effect.by_pairs) else ""
     return (
-        f"{'all alike: ' if word == ALIKE else ''}{label}{closest}: {x.mean:.3g}, "
-        f"{100 * level:.4g} % interval {x.low:.3g} to {x.high:.3g}, {of}; "
+        f"{'all alike: ' if word == ALIKE else ''}{label}{closest}: {shown(x.mean)} "
+        f"({100 * level:.4g} % interval {shown(x.low)} to {shown(x.high)}, {of}); "
         f"{part} of the interval lies {place}{other}"
     )

@@ -9,7 +9,7 @@ from collections import Counter
 import pandas as pd
 from IPython.display import Markdown
 
-from mocose_study.claims.verdicts import SEEDS_NEEDED, UNTESTABLE, WORDS, verdicts
+from mocose_study.claims.verdicts import DECIDED, SEEDS_NEEDED, UNTESTABLE, WORDS, verdicts
 from mocose_study.config import PROFILES, choose, configure
 from mocose_study.sections.claims import PAPERS
 from mocose_study.sections.grid import HARMFUL, Grid
@@ -23,6 +23,8 @@ MEANING = {
     LAST: "average of the test tasks at the last step",
     "sts_dev": "score of the dev split",
     "transfer_avg": "mean transfer accuracy",
+    "transfer_dev_avg": "mean transfer accuracy on the dev parts",
+    "nearness_l2 dev": "nearness to the best alignment and uniformity",
 }
 
 
@@ -32,8 +34,13 @@ def verdict_table(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame | Markdown:
     found = verdicts_on(grid, runs)
     if isinstance(found, str):
         return Markdown(found)
-    found["measure"] = found["metric"].map(lambda metric: MEANING.get(metric, metric))
+    found["measure"] = found["metric"].map(meaning)
     return blank(found.set_index("id")[COLUMNS].round(2))
+
+
+def meaning(metric: str) -> str:
+    """What a column of the runs holds, in words."""
+    return MEANING.get(metric, metric.replace("_", " "))
 
 
 def verdicts_on(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame | str:
@@ -51,9 +58,14 @@ def answer(grids: list[Grid], profile: str, seeds=None) -> Markdown:
     return Markdown("\n\n".join(paragraph(grid, profile, seeds, brief=True) for grid in grids))
 
 
-def conclusion(grids: list[Grid], profile: str, seeds=None) -> Markdown:
-    """What the papers say, what we see, how sure we are, and why it may differ."""
+def conclusion(grids: list[Grid], profile: str, seeds=None, second: str = "") -> Markdown:
+    """What the papers say, what we see, how sure we are, and why it may differ.
+
+    `second` is another profile; the grids that have runs there get a paragraph for it, too.
+    """
     parts = [paragraph(grid, profile, seeds, brief=False) for grid in grids]
+    again = [grid for grid in grids if second and grid.claims and len(table_of(grid, second))]
+    parts += [f"*At {second}:* {paragraph(grid, second, None, brief=False)}" for grid in again]
     ours, paper = configure(profile), configure("base")
     made = [configure(profile, **grid.fields_at(profile)) for grid in grids]
     trained = " or ".join(f"{number:,}" for number in sorted({config.steps for config in made}))
@@ -75,29 +87,30 @@ def paragraph(grid: Grid, profile: str, seeds, brief: bool) -> str:
     first, counted, against = "", found, ""
     if not isinstance(found, str):
         first, against = headline(found), opposed(found)
-        counted = f"Verdicts on its claims: {tally(found)}."
+        one = f"Its one claim is {found['verdict'].iloc[0]}."
+        counted = f"Verdicts on its {len(found)} claims: {tally(found)}." if len(found) > 1 else one
     where, how_sure = (spread(metric, means), sure(means)) if len(means) > 1 else ("", "")
     said = [counted, where] if brief else [first, counted, against, where, how_sure]
     return " ".join(filter(None, [question, *said]))
 
 
 def headline(found: pd.DataFrame) -> str:
-    """The section's first claim, and what the runs say to it."""
-    first = found.iloc[0]
+    """The first claim that is decided, or else the first one, and what the runs say to it."""
+    decided = found[found["verdict"].isin(DECIDED) & found["rule"].ne("Size")]
+    first = (decided if len(decided) else found).iloc[0]
     ours = first["source"] == PAPERS["study"]
-    said = "We asked whether this holds" if ours else f"{first['source']} says"
+    said = "A question of this study" if ours else f"{first['source']}, in our words"
     here = "This is" if first["verdict"] == UNTESTABLE else "Here this is"
-    answer = f"{first['verdict']} ({first['reason']})"
-    return f"{said}: “{first['text']}” {here} {answer}."
+    return f"{said}: {first['text']} {here} {first['verdict']}: {first['reason']}."
 
 
 def opposed(found: pd.DataFrame) -> str:
-    """The claims after the first of which the runs say the opposite: all of the interval lies on
-    the other side of zero."""
-    rows = found[1:].query("verdict == 'not supported' and rule != 'Equivalent' and high < 0")
+    """The claims of which the runs say the opposite: all of the interval lies on the other side
+    of zero."""
+    rows = found.query("verdict == 'not supported' and rule != 'Equivalent' and high < 0")
     pairs = zip(rows["text"], rows["effect"], strict=True)
-    said = [f"“{text}” ({x:+.2g})" for text, x in pairs]
-    return f"The runs say the opposite of {', and of '.join(said)}." if said else ""
+    said = [f"{text.rstrip('.')} ({x:+.2g})" for text, x in pairs]
+    return f"The runs say the opposite of: {'; '.join(said)}." if said else ""
 
 
 def tally(found: pd.DataFrame, shown=str) -> str:
@@ -120,10 +133,10 @@ def means_of(grid: Grid, runs: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 def spread(metric: str, means: pd.DataFrame) -> str:
     """Between which points the means lie."""
     low, high = means.iloc[0], means.iloc[-1]
-    return (
-        f"By {MEANING.get(metric, metric)}, the {len(means)} points lie between "
-        f"{low['mean']:.3g} ({low['label']}) and {high['mean']:.3g} ({high['label']})."
-    )
+    lie = f"lie between {low['mean']:.3g} ({low['label']}) and {high['mean']:.3g} ({high['label']})"
+    if f"{low['mean']:.3g}" == f"{high['mean']:.3g}":
+        lie = f"all lie at {low['mean']:.3g}"
+    return f"By {meaning(metric)}, the {len(means)} points beside the control {lie}."
 
 
 def sure(means: pd.DataFrame) -> str:
@@ -132,9 +145,11 @@ def sure(means: pd.DataFrame) -> str:
     half = ((drawn["high"] - drawn["low"]) / 2).median()
     if not half > 0:
         return "There is no interval, since each point has one seed or draws nothing."
-    near = (means["mean"].max() - means["mean"] <= half).sum() - 1
+    near, others = (means["mean"].max() - means["mean"] <= half).sum() - 1, len(means) - 1
     seeds = " to ".join(dict.fromkeys(f"{n:.0f}" for n in (drawn["n"].min(), drawn["n"].max())))
+    some = f"{near} of the {others} others {'lies' if near == 1 else 'lie'}"
+    who = {0: "No other point lies", others: "All others lie" if near > 1 else "The other one lies"}
     return (
-        f"With {seeds} seeds the mean of a point is known to ± {half:.2g} (95 %); "
-        f"{near} of the other {len(means) - 1} points lie that close to the highest one."
+        f"With {seeds} seeds the mean of a point is known to ± {half:.2g} (95 %). "
+        f"{who.get(near, some)} that close to the highest one."
     )

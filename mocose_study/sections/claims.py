@@ -110,7 +110,7 @@ def _claims(row, labels: Collection[str]) -> list[Claim]:
     claim = Claim(row.id, source, said["statement"], rule, row.metric, effect=effect)
     if row.rule != Size.__name__:
         return [claim]
-    text = f"The effect has the paper's size ({effect:g} points), or half of it at least."
+    text = f"{claim.text} (Judged here: the size, {effect:g} points or half of them at least.)"
     size = replace(claim, id=f"{row.id}-size", text=text)
-    direction = f"{claim.text} (Here its direction alone.)"
+    direction = f"{claim.text} (Judged here: the direction alone.)"
     return [replace(claim, text=direction, rule=Better(rule.a, rule.b)), size]

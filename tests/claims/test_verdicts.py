@@ -94,7 +94,7 @@ def best(b: float, c: float, **options) -> pd.Series:
 def test_best_needs_to_beat_every_rival_and_is_refuted_by_one():
     answer = best(68, 69.5)
     assert answer.verdict == "supported" and answer.effect == pytest.approx(0.5)
-    assert "a minus c (the closest of 2 rivals)" in answer.reason
+    assert "“a” against “c” (the closest of 2 rivals)" in answer.reason
     assert best(68, 70).verdict == "inconclusive"  # not to lose is not enough
     answer = best(68, 71)
     assert answer.verdict == "not supported"
@@ -112,7 +112,9 @@ def test_best_among_equals_is_not_supported():
     """0 and 0.1, both +- 0.196, lie within half a point, and neither is a lead."""
     answer = best(69.9, 70, margin=0.5)
     assert answer.verdict == "not supported"
-    assert answer.reason.startswith("all alike: a minus c") and "-0.5 and 0.5" in answer.reason
+    assert (
+        answer.reason.startswith("all alike: “a” against “c”") and "-0.5 and 0.5" in answer.reason
+    )
     assert best(69.9, 70, margin=0.25).verdict == "inconclusive"  # 0.1 + 0.196 is more
     assert best(69.7, 69.7, margin=0.5).verdict == "supported"  # small, but a lead over both
 
@@ -129,7 +131,7 @@ def test_without_runs_or_with_fewer_than_five_seeds_nothing_is_decided(rule):
         runs = frame({"a": LEVEL_70[:n], "b": shifted(30)[:n], "c": shifted(30)[:n]})
         answer = judged(rule, runs, effect=0.001)
         assert (answer.verdict, answer.n) == ("inconclusive", n)
-        assert answer.reason.endswith(f"n = {n} seeds, 5 are needed")
+        assert answer.reason.endswith(f": {n} seeds, 5 are needed")
 
 
 def test_what_cannot_be_compared_is_named():
@@ -151,7 +153,8 @@ def test_without_its_positive_control_a_section_judges_nothing():
     assert judged(Better(A, B), runs, Better(B, "harm", 5)).verdict == "supported"
     answer = judged(Better(A, B), runs, Better(B, "harm", 7))
     assert answer.verdict == "not testable here"
-    assert answer.reason.startswith("the section's positive control does not show: b minus harm: 6")
+    shows_not = "the section's positive control does not show: “b” against “harm”: +6"
+    assert answer.reason.startswith(shows_not)
     assert judged(Better(A, C), runs, Better(B, "harm", 7)).verdict == "no runs"
     missing = judged(Better(A, B), runs, Better(B, "gone", 5))
     assert missing.reason.endswith("no runs for gone")
@@ -183,8 +186,8 @@ def test_what_these_runs_could_not_see_is_not_testable(difference, effect, word)
     assert answer.verdict == word
     if word == "not testable here":
         assert answer.reason == (
-            "a minus b: 0.1, 95 % interval -0.882 to 1.08, n = 5 seeds; only part of the interval "
-            "lies above 0; half of its width, 0.98, exceeds the paper's effect, 0.4"
+            "“a” against “b”: +0.10 (95 % interval -0.88 to +1.08, 5 seeds); only part of the "
+            "interval lies above 0; half of the interval, 0.98, exceeds the paper's effect, 0.4"
         )
 
 
@@ -193,16 +196,16 @@ def test_alike_or_equivalent_within_too_fine_a_margin_is_not_testable():
     rule = Best(A, [B, C], margin=0.5)
     unseen = judged(rule, runs, effect=0.15)
     assert unseen.reason == (
-        "all alike: a minus b (the closest of 2 rivals): 0, 95 % interval -0.196 to 0.196, "
-        "n = 5 seeds; all of the interval lies between -0.5 and 0.5; half of its width, 0.2, "
-        "exceeds the paper's effect, 0.15"
+        "all alike: “a” against “b” (the closest of 2 rivals): +0.00 (95 % interval -0.20 to "
+        "+0.20, 5 seeds); all of the interval lies between -0.5 and 0.5; half of the interval, "
+        "0.2, exceeds the paper's effect, 0.15"
     )
     assert judged(rule, runs, effect=0.3).reason.startswith("all alike")
     runs = frame({"a": shifted(70, WIDE), "b": LEVEL_70})
     answer = judged(EQUIVALENT, runs, effect=5.0)
     assert answer.reason == (
-        "a minus b: 0, 95 % interval -0.982 to 0.982, n = 5 seeds; only part of the interval lies "
-        "between -0.5 and 0.5; half of its width, 0.98, exceeds the margin, 0.5"
+        "“a” against “b”: +0.00 (95 % interval -0.98 to +0.98, 5 seeds); only part of the "
+        "interval lies between -0.5 and 0.5; half of the interval, 0.98, exceeds the margin, 0.5"
     )
 
 
@@ -210,8 +213,8 @@ def test_an_open_direction_may_still_rule_out_the_papers_size():
     runs = frame({"a": shifted(70 - 0.5, WIDE), "b": LEVEL_70})  # -0.5 +- 0.98
     open_too = judged(Better(A, B), runs, effect=0.6)
     assert open_too.verdict == "not testable here"
-    assert open_too.reason.endswith("; all of it lies below the paper's 0.6")
-    assert "all of it" not in judged(Better(A, B), runs, effect=0.4).reason
+    assert open_too.reason.endswith("; all of the interval lies below the paper's 0.6")
+    assert "all of the" not in judged(Better(A, B), runs, effect=0.4).reason
 
 
 def test_a_best_that_is_left_open_names_its_strongest_rival_too():
@@ -219,8 +222,8 @@ def test_a_best_that_is_left_open_names_its_strongest_rival_too():
     answer = judged(Best(A, [B, C]), runs)
     assert answer.verdict == "inconclusive"  # b's interval reaches lowest, c is ahead on average
     assert answer.reason == (
-        "a minus b: 0.1, 95 % interval -0.882 to 1.08, n = 5 seeds; only part of the interval "
-        "lies above 0; a minus c: -0.1"
+        "“a” against “b”: +0.10 (95 % interval -0.88 to +1.08, 5 seeds); only part of the "
+        "interval lies above 0; “a” against “c”: -0.10"
     )
 
 
@@ -232,10 +235,10 @@ def test_a_rival_that_does_not_work_decides_nothing():
 
     answer = beats(A, B, "start")
     assert answer.verdict == "not testable here"
-    assert answer.reason.startswith("rival does not work: b lies 2 below start; a minus b: 1")
+    assert answer.reason.startswith("“b” does not work: it lies 2 below its start, “start”; “a”")
     assert beats(A, B, "low").verdict == "supported"
     lost = beats(B, A, "start")
-    assert lost.verdict == "not supported" and "a lies 1 below start" in lost.reason
+    assert lost.verdict == "not supported" and "“a” does not work: it lies 1" in lost.reason
     assert beats(A, B, "gone").verdict == "no runs"
     refuted = verdicts([claim(Better(B, A))], runs, starts={"b": "start"}).iloc[0]
     assert refuted.verdict == "not testable here"  # that b loses tells nothing of "b beats a"
@@ -269,7 +272,7 @@ def test_two_fixed_points_have_the_interval_of_the_test_pairs():
     assert answer.p == pytest.approx(0.0339, abs=1e-4)
     answer = judged(Better(A, B), runs)
     assert answer.verdict == "not testable here" and answer.effect == 3
-    assert answer.reason == "a minus b: neither draws anything, and no test pairs were resampled"
+    assert answer.reason.startswith("“a” against “b”: neither draws anything, and no test pairs")
 
 
 def test_one_seed_stands_for_all_where_the_method_draws_nothing():

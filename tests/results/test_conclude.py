@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pandas as pd
+import pytest
 from made_up import GRID, write_all
 
 from mocose_study.config import configure
@@ -14,24 +16,50 @@ def test_a_section_is_answered_with_its_verdicts_and_its_spread(study):
     write_all(seeds=6)
     text = conclude.answer([GRID], "tiny", range(6)).data
     assert text == (
-        "**How fast?** Verdicts on its claims: 1 supported, 1 not supported. By average of the "
-        "test tasks, the 3 points lie between 50 (0.7) and 64 (0.85)."
+        "**How fast?** Verdicts on its 2 claims: 1 supported, 1 not supported. By average of the "
+        "test tasks, the 3 points beside the control lie between 50 (0.7) and 64 (0.85)."
     )
 
 
 def test_a_conclusion_says_what_the_paper_says_what_we_see_how_sure_and_why(study):
     write_all(seeds=6)
     text = conclude.conclusion([GRID], "tiny", range(6)).data
-    assert text.startswith("## What a reader should take away\n\n**How fast?** MoCoSE Table 3 says")
-    assert "“0.85 is best.” Here this is supported (0.85 minus 0.5" in text
+    assert text.startswith("## What a reader should take away\n\n**How fast?** MoCoSE Table 3, in")
+    assert "in our words: 0.85 is best. Here this is supported: “0.85” against “0.5”" in text
     # t(0.975, 5 d.f.) = 2.5706, sd of 60, 61, 62 twice = 0.894: half-width 0.94
-    assert "With 6 seeds the mean of a point is known to ± 0.94 (95 %); 0 of the other 2" in text
+    assert "With 6 seeds the mean of a point is known to ± 0.94 (95 %). No other point lies" in text
     steps = configure("tiny").steps
     assert f"(there bert-base-uncased), trained for {steps:,} steps of 64 sentences" in text
     both = conclude.conclusion([GRID, replace(GRID, stage="longer")], "tiny", range(6)).data
     assert f"trained for {steps:,} or 1,500 steps of 64 sentences" in both
     both = conclude.conclusion([GRID, replace(GRID, stage="whole")], "tiny", range(6)).data
     assert "the encoder is tiny or tiny-long (there bert-base-uncased)" in both
+
+
+def test_a_conclusion_leads_with_what_is_decided_and_names_a_second_profile(study):
+    write_all(seeds=6)
+    write_all("mini", seeds=6)
+    unseen = replace(GRID.claims[0], id="unseen", metric="none")
+    open_first = replace(GRID, claims=(unseen, *GRID.claims))
+    text = conclude.conclusion([open_first], "tiny", range(6), second="mini").data
+    assert "Here this is supported: “0.85” against “0.5”" in text
+    assert "Verdicts on its 3 claims: 1 supported, 1 not supported, 1 no runs." in text
+    assert "*At mini:* **How fast?**" in text
+
+
+@pytest.mark.parametrize(
+    ("means", "words"),
+    [
+        ([50, 60], "No other point lies"),
+        ([59.5, 60], "The other one lies"),
+        ([50, 59.5, 60], "1 of the 2 others lies"),
+        ([50, 59.3, 59.5, 60], "2 of the 3 others lie"),
+        ([59.3, 59.5, 60], "All others lie"),
+    ],
+)
+def test_the_points_near_the_best_are_counted_in_plain_words(means, words):
+    table = pd.DataFrame({"mean": means, "low": -1.0, "high": 1.0, "n": 5})  # half-width 1
+    assert conclude.sure(table).endswith(f"(95 %). {words} that close to the highest one.")
 
 
 def test_without_runs_the_sentence_says_so(study):
