@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
+from matplotlib.markers import CARETLEFT, CARETRIGHT
 
 from mocose_study.data.files import study_folder
 
@@ -60,39 +61,43 @@ def beside_paper(
 
     Encoder and data differ between the two, so only differences can be compared. Ours are paired
     by seed. reference: a label; where it has no runs, the paper's best setting, or the first.
-    claims: those on `metric` have their thresholds drawn.
+    claims: those on `metric` have an arrow where they begin to hold.
     """
     known = [label for label in labels if label in paper]
     if reference not in labels:
         reference = max(known, key=paper.get, default=(labels or [""])[0])
-    figure, ax = rows_figure(labels, f"points above or below “{reference}”", varied)
+    level = f"{runs.loc[runs['label'] == reference, metric].mean():.1f} here"
+    level += f", {paper[reference]:.1f} in the paper" if reference in paper else ""
+    figure, ax = rows_figure(labels, f"points above or below “{reference}” ({level})", varied)
     if reference in paper:
         gaps = {labels.index(name): paper[name] - paper[reference] for name in known}
         ax.plot(list(gaps.values()), list(gaps), "D", color=PAPER, ms=6, mfc="none", zorder=4)
-    edges = [(label, x) for label, x in thresholds(claims, reference, metric) if label in labels]
-    for label, x in edges:
-        ax.plot(x, labels.index(label), "|", color="black", ms=15, mew=1.6)
+    edges = [edge for edge in thresholds(claims, reference, metric) if edge[0] in labels]
+    for label, x, mark in edges:
+        ax.plot(x, labels.index(label), marker=mark, color="black", ms=7, zorder=5)
     ax.axvline(0, color="black", lw=0.8, zorder=0)
     table = runs.pivot(index="seed", columns="label", values=metric)
     rows = {label: (table[label] - table[reference]).dropna().to_numpy() for label in labels}
-    rows_of_dots(ax, rows | {reference: np.array([])})
+    rows_of_dots(ax, rows | {reference: np.zeros(1)})
     marks = {"ours: seeds, mean, 95 % interval": ("o", OURS)}
-    marks |= {"the paper, one run": ("D", PAPER)} if reference in paper else {}
-    marks |= {"threshold of a claim": ("|", "black")} if edges else {}
+    marks |= {"the paper's number": ("D", PAPER)} if reference in paper else {}
+    marks |= {"a claim holds from here on": (CARETRIGHT, "black")} if edges else {}
     mark_legend(figure, marks)
     return figure
 
 
-def thresholds(claims: Sequence, reference: str, metric: str) -> list[tuple[str, float]]:
-    """(label, difference from `reference`) at each edge of a claim's rule, zero left out."""
+def thresholds(claims: Sequence, reference: str, metric: str) -> list[tuple[str, float, int]]:
+    """(label, difference from `reference`, arrow) at each edge of a claim's rule, zero left out."""
     found = []
     for claim in [claim for claim in claims if claim.metric == metric]:
-        edges = [x for x in claim.rule.inside if np.isfinite(x) and x != 0]
+        low, high = claim.rule.inside
+        edges = [(x, a) for x, a in ((low, CARETRIGHT), (high, CARETLEFT)) if x and np.isfinite(x)]
+        mirrored = [(-x, CARETLEFT if arrow == CARETRIGHT else CARETRIGHT) for x, arrow in edges]
         for a, b in claim.rule.pairs:
             if b == reference:
-                found += [(a, x) for x in edges]
+                found += [(a, *edge) for edge in edges]
             elif a == reference:
-                found += [(b, -x) for x in edges]
+                found += [(b, *edge) for edge in mirrored]
     return found
 
 
@@ -173,17 +178,19 @@ def matrix(values: pd.DataFrame, paper: pd.DataFrame, title: str) -> Figure:
     """Two tables of means side by side, ours and the paper's.
 
     The colour is the difference from the table's median; the widest fifth has the last colours.
-    What we have no runs of stays white.
+    What we have no runs of is grey.
     """
     tables = {title: values.reindex_like(paper), "the paper": paper}
     centred = [table - np.nanmedian(table.to_numpy(float)) for table in tables.values()]
     limit = max(1, np.nanquantile(np.abs(np.stack(centred)), 0.8))
     figure, axes = panel(0.5 * len(paper) + 1.6, 2, width=8.4)
-    shared = {"annot_kws": {"size": 9}, "fmt": ".1f", "linewidths": 0.5, "cmap": "cividis"}
-    shared |= {"vmin": -limit, "vmax": limit, "cbar_kws": {"label": "points from the median"}}
+    shared = {"annot_kws": {"size": 9}, "fmt": ".1f", "linewidths": 0.5, "cmap": "vlag_r"}
+    bar = {"label": "points from the median; grey: not run", "extend": "both"}
+    shared |= {"vmin": -limit, "vmax": limit, "cbar_kws": bar}
     for ax, name, colors in zip(axes, tables, centred, strict=True):
         sns.heatmap(colors, annot=tables[name], ax=ax, cbar=ax is axes[1], **shared)
-        ax.set(title=name, ylabel=paper.index.name if ax is axes[0] else "")
+        ax.set(title=name, ylabel=paper.index.name if ax is axes[0] else "", facecolor="0.85")
+        ax.grid(visible=False)
     return figure
 
 

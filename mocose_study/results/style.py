@@ -77,7 +77,7 @@ def rows_of_dots(ax: Axes, rows: dict[str, np.ndarray]) -> None:
     for y, label in sorted(enumerate(rows), key=lambda row: is_control(row[1])):
         values, color = rows[label], color_of(label)
         low, high = ax.get_xlim()
-        if is_control(label) and len(values) and not low < values.min() <= values.max() < high:
+        if is_control(label) and len(values) and not low < values.mean() < high:
             place = {"transform": ax.get_yaxis_transform(), "va": "center"}
             ax.text(0.01, y, f"◂ {values.mean():.1f}", color=color, **place)
         else:

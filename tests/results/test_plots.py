@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.markers import CARETLEFT, CARETRIGHT
 
 from mocose_study.claims.rules import Better, Equivalent
 from mocose_study.results import cosines, plots, plots_claims, widgets
@@ -28,10 +29,9 @@ def closed():
     plt.close("all")
 
 
-def marks(figure, mark: str) -> list[tuple]:
-    """(x, y) of every point that has this mark; the ends of an interval are bars, too, in colour."""
-    lines = [line for line in figure.axes[0].lines if line.get_marker() == mark]
-    found = [x.get_xydata() for x in lines if mark != "|" or x.get_color() == "black"]
+def marks(figure, mark: str | int) -> list[tuple]:
+    """(x, y) of every point that has this mark."""
+    found = [line.get_xydata() for line in figure.axes[0].lines if line.get_marker() == mark]
     return [tuple(map(float, point)) for point in np.concatenate(found)] if found else []
 
 
@@ -39,9 +39,9 @@ def test_ours_and_the_papers_differences_share_one_axis():
     figure = plots.beside_paper(RUNS, LABELS, PAPER, "sts_avg", "decay")
     assert len(figure.axes) == 1
     ours = [x for x, y in marks(figure, "o")]  # seeds, then their mean
-    assert ours == [-3, -3, -3, -3, -13, -14, -15, -14]
+    assert ours == [-3, -3, -3, -3, 0, 0, -13, -14, -15, -14]  # 0: the reference itself
     assert marks(figure, "D") == [(pytest.approx(75.76 - 76.49), 0), (0, 1)]
-    assert "0.85" in figure.axes[0].get_xlabel()
+    assert "“0.85” (64.0 here, 76.5 in the paper)" in figure.axes[0].get_xlabel()
 
 
 def test_thresholds_of_claims_are_drawn_where_the_reference_has_a_part():
@@ -58,7 +58,9 @@ def test_thresholds_of_claims_are_drawn_where_the_reference_has_a_part():
         claim(Better("gone", a, 3.0)),  # has no row
     ]
     figure = plots.beside_paper(RUNS, LABELS, PAPER, "sts_avg", "decay", claims=claims)
-    assert marks(figure, "|") == [(-15, 0), (-0.5, 2), (0.5, 2)]
+    # an arrow shows on which side of it the claim holds
+    assert marks(figure, CARETLEFT) == [(-15, 0), (0.5, 2)]
+    assert marks(figure, CARETRIGHT) == [(-0.5, 2)]
 
 
 def test_what_is_there_to_do_harm_is_a_number_and_does_not_stretch_the_axis():
