@@ -13,6 +13,7 @@ from mocose_study.config import FIELDS
 from mocose_study.config.profiles import PRESETS, PROFILES
 from mocose_study.results.ledger import section
 from mocose_study.results.show import scores_markdown
+from mocose_study.results.tables import METRIC, table_of
 from mocose_study.sections import GRIDS
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -42,10 +43,25 @@ def test_every_command_profile_preset_and_option_in_the_readme_exists():
                 assert option[2:].replace("-", "_") in known
 
 
+def test_the_simple_rivals_are_those_of_the_committed_runs():
+    assert f"<!-- rivals -->\n{rivals()}\n<!-- /rivals -->" in TEXT
+
+
+def rivals() -> str:
+    """What those systems reach that leave the encoder as it is, or have none."""
+    mean = table_of(GRIDS["main"], "tiny").groupby("label")[METRIC].mean()
+    named = (f"{name} {mean[name]:.1f}" for name in ("flow", "TF-IDF", "whitening"))
+    return f"Systems that do not train the encoder are far ahead here: {', '.join(named)}."
+
+
+def grid_of(claim: str):
+    (grid,) = [g for g in GRIDS.values() if claim in {c.id for c in g.claims}]
+    return grid
+
+
 def judged(claim: str, profile: str):
     """The row of a claim in the ledger of a profile."""
-    (grid,) = [g for g in GRIDS.values() if claim in {c.id for c in g.claims}]
-    return section(grid, profile).set_index("id").loc[claim]
+    return section(grid_of(claim), profile).set_index("id").loc[claim]
 
 
 def sentence(claim: str, profile: str) -> str:
@@ -68,9 +84,10 @@ LEADS = {  # by what training sees: claims that MoCoSE beats SimCSE, from the en
     "the same, MoCoSE without heads, its best on dev": ("tuned-mocose-over-simcse", None, None),
     "the same, MoCoSE with heads, at half the rate": ("tuned-heads-mocose-over-simcse", None, None),
     "parts of sentences, mixed lengths": (MIXED, None, MIXED),
+    "the same, each at its best rate on dev": ("tuned-mixed-mocose-over-simcse", None, None),
     "the same, MoCoSE as published, last step": (PUBLISHED, None, PUBLISHED),
     "whole sentences, one length": ("matched-whole", "whole-mocose-over-simcse", "matched-whole"),
-    "the same, each at its best rate on dev": (None, "tuned-whole-mocose-over-simcse", None),
+    "whole ones, each at its best rate on dev": (None, "tuned-whole-mocose-over-simcse", None),
     "whole sentences, mixed lengths: the papers' views": (None, *["views-mocose-over-simcse"] * 2),
 }
 ENCODERS = {"`tiny`": "tiny", "`tiny-long`": "tiny", "`mini`": "mini"}  # with their profiles
@@ -87,11 +104,14 @@ def leads() -> str:
 def lead(claim: str | None, profile: str) -> str:
     if claim is None:
         return ""
-    row = judged(claim, profile)
+    row, grid = judged(claim, profile), grid_of(claim)
     if row["n"] < SEEDS_NEEDED:
         return row["verdict"]
+    (named,) = [c.rule for c in grid.claims if c.id == claim]
+    mean = table_of(grid, profile).groupby("label")[row["metric"]].mean()
+    levels = f"{mean[named.a]:.1f} and {mean[named.b]:.1f}"
     interval = f"{row['low']:+.1f} to {row['high']:+.1f}, n = {row['n']}"
-    return f"{row['effect']:+.1f} ({interval}): {row['verdict']}"
+    return f"{levels}: {row['effect']:+.1f} ({interval}), {row['verdict']}"
 
 
 def test_the_table_of_leads_is_the_ledgers():
