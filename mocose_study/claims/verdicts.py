@@ -23,7 +23,6 @@ import pandas as pd
 from mocose_lib import InputError
 
 from .effects import LAST, RESAMPLED, Effect, difference, scores, shown
-from .record import digest
 from .rules import Best, Better, Equivalent, Rule
 from .stats import holm
 
@@ -32,9 +31,7 @@ SEEDS_NEEDED = 5
 UNTESTABLE = "not testable here"
 DECIDED = ("supported", "not supported")
 WORDS = (UNTESTABLE, *DECIDED, "inconclusive", "no runs")
-COLUMNS = (
-    "id source text rule metric verdict effect low high n level p p_holm paper reason digest"
-).split()
+COLUMNS = "id source text rule metric verdict effect low high n level p p_holm paper reason".split()
 ALIKE = "all alike"
 PART = {"not supported": "no part", "inconclusive": "only part"}  # else all
 
@@ -56,8 +53,8 @@ class Verdict:
     """The answer and the figures behind it.
 
     effect, low, high: the mean effect over `n` seeds and its interval at `level`; of several
-    comparisons (Best) the deciding one, `pair` ("“a” against “b”"). p: t test of the effect against the
-    nearest edge of the rule's range. What could not be computed is NaN.
+    comparisons (Best) the deciding one. p: t test of the effect against the nearest edge of the
+    rule's range. What could not be computed is NaN.
     """
 
     verdict: str
@@ -68,7 +65,6 @@ class Verdict:
     n: int = 0
     level: float = LEVEL
     p: float = math.nan
-    pair: str = ""
 
 
 Found = dict[str, Effect] | Verdict  # effects by label, or the verdict where there are none
@@ -98,7 +94,7 @@ def verdicts(
     for claim in claims:
         answer = _with_working_rival(claim, answers[claim.id], runs, starts or {})
         paper = math.nan if claim.effect is None else claim.effect
-        more = {"rule": type(claim.rule).__name__, "paper": paper, "digest": digest(claim, control)}
+        more = {"rule": type(claim.rule).__name__, "paper": paper}
         rows.append(vars(claim) | vars(answer) | more)
     return pd.DataFrame(rows).assign(p_holm=lambda table: holm(table["p"]))[COLUMNS]
 
@@ -198,7 +194,7 @@ def judge(rule: Rule, found: Found, level: float = LEVEL) -> Verdict:
         reason = _reason(word, label, edges, level, found)
     x = found[label].interval(level)
     word = "not supported" if word == ALIKE else word
-    return Verdict(word, reason, x.mean, x.low, x.high, x.n, level, _p(found, edges), label)
+    return Verdict(word, reason, x.mean, x.low, x.high, x.n, level, _p(found, edges))
 
 
 def _answer(rule: Rule, found: dict[str, Effect], level: float) -> tuple[str, str, float]:
