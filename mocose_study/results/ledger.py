@@ -22,12 +22,6 @@ from .tables import METRIC, filled, table_of
 
 RATE = 0.05  # of false verdicts among those that Benjamini and Hochberg let pass
 SURVIVING = "surviving the whole paper"
-# Why a statement has no rule here, by what its two points name; `unjudged.csv` has the others.
-REASONS = (
-    (r"bert-large|roberta", "needs another encoder: profiles large, roberta-base"),
-    (r"sbert|qqp|paranmt|anli|flickr|skip_thought", "names a system or data that the study lacks"),
-    (r"^(predictor_layers=2 & )?ema_decay=0 vs", "is the positive control of its section"),
-)
 
 
 def section(grid: Grid, profile: str) -> pd.DataFrame:
@@ -124,9 +118,7 @@ def _line(row: dict) -> str:
 
 def unjudged() -> pd.DataFrame:
     """The statements of the papers without a rule, each with the reason."""
-    table = statements().drop(list(digests()), errors="ignore")
-    found = [next((why for x, why in REASONS if re.search(x, p)), None) for p in table["points"]]
-    table["why"] = pd.Series(found, table.index).fillna(reasons())
+    table = statements().drop(list(digests()), errors="ignore").join(reasons())
     table["paper"] = table["paper"].map(PAPERS)
     return table[["paper", "where", "statement", "why"]].sort_values("why", kind="stable")
 

@@ -51,7 +51,7 @@ def statements() -> pd.DataFrame:
 
 
 def reasons() -> pd.Series:
-    """Why a statement has no rule, by its id, where its points do not tell."""
+    """Why a statement has no rule, by its id."""
     return _csv(files(__package__) / "unjudged.csv").set_index("id")["why"]
 
 
