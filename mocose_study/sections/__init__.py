@@ -1,11 +1,9 @@
 """The sections of the study in their order: what each runs, and which claims it judges."""
 
-from types import MappingProxyType
-
 from .read import read_all
 
 FILES = (
     "start encoders search ema heads augmentation batch queue distance geometry selection collapse "
     "published main_results simcse simcse_supervised s_simcse"
 ).split()
-GRIDS = MappingProxyType(read_all(FILES))
+GRIDS = read_all(FILES)

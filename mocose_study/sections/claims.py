@@ -17,7 +17,6 @@ from collections.abc import Collection
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
-from types import MappingProxyType
 
 import pandas as pd
 
@@ -26,17 +25,15 @@ from mocose_study.claims.verdicts import Claim
 from mocose_study.config import InputError, choose
 from mocose_study.data.files import shipped
 
-RULES = MappingProxyType({rule.__name__: rule for rule in (Better, Equivalent, Best, Size)})
+RULES = {rule.__name__: rule for rule in (Better, Equivalent, Best, Size)}
 CONTROL = "control"
-PAPERS = MappingProxyType(
-    {
-        "mocose": "MoCoSE",
-        "mocose_anonymous": "MoCoSE (anonymous)",
-        "simcse": "SimCSE",
-        "s_simcse": "S-SimCSE",
-        "study": "this study",
-    }
-)
+PAPERS = {
+    "mocose": "MoCoSE",
+    "mocose_anonymous": "MoCoSE (anonymous)",
+    "simcse": "SimCSE",
+    "s_simcse": "S-SimCSE",
+    "study": "this study",
+}
 
 
 @cache

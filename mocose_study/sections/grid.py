@@ -59,9 +59,8 @@ class Grid:
 
     @property
     def paper_by(self) -> list[str]:
-        """The columns of the paper's table that name a point: those before the metric."""
-        columns = list(paper_table(self.paper))
-        return columns[: columns.index("metric")]
+        """The columns of the paper's table that name a point."""
+        return list(paper_table(self.paper))[:-2]  # its last two are metric and value
 
     def fields_at(self, profile: str) -> dict[str, Any]:
         """The fields of all points at a profile."""
