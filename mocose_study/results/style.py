@@ -27,23 +27,19 @@ def style(layout: bool = True) -> None:
     sns.set_theme("paper", "whitegrid", font="DejaVu Sans", font_scale=1.15, rc=rc)
 
 
-def system_of(label: str) -> str | None:
-    """The system that a label names, or None."""
-    return max((name for name in SYSTEMS if label.startswith(name)), key=len, default=None)
-
-
-def color_of(label: str) -> str:
-    return SYSTEMS.get(system_of(label), OURS)
+def color_of(label: str, other=OURS):
+    """The colour of the system that the label names, or `other`."""
+    system = max(filter(label.startswith, SYSTEMS), key=len, default=None)
+    return SYSTEMS.get(system, other)
 
 
 def styles(labels: Sequence[str]) -> dict[str, dict]:
     """Colour, dash and mark of every label: a system's own colour, else its place in an order."""
-    found = {}
     order = sns.color_palette("viridis", len(labels))
-    for i, label in enumerate(labels):
-        color = SYSTEMS.get(system_of(label), order[i])
-        found[label] = {"color": color, "ls": DASHES[i % 4], "marker": MARKS[i % 8]}
-    return found
+    return {
+        label: {"color": color_of(label, order[i]), "ls": DASHES[i % 4], "marker": MARKS[i % 8]}
+        for i, label in enumerate(labels)
+    }
 
 
 def panel(height: float, columns: int = 1, width: float = WIDTH):
