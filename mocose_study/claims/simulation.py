@@ -9,26 +9,25 @@ from .verdicts import WORDS, Claim, decide, judge
 
 CONTROL = Better("b", "control", margin=5.0)
 HARM = 10.0  # points that the control costs
+LEAD = 2.0  # points that "a" leads by in the paper
 
 
 def simulate(
     spread: float,
     effects: tuple[float, ...] = (0.0, 0.5, 2.0, 10.0),
     seeds: tuple[int, ...] = (5, 10),
-    paper: float = 2.0,
     studies: int = 200,
-    seed: int = 0,
 ) -> pd.DataFrame:
     """A row for each rule, true effect and number of seeds: the share of each verdict.
 
     `spread` is the standard deviation of a score over seeds, in points. All claims are about the
-    point "a", which leads by `paper` points in the paper and by the effect in truth. "true" says
+    point "a", which leads by LEAD points in the paper and by the effect in truth. "true" says
     whether the claim holds, so that "supported" where it does not is the error that matters.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     best = Best("a", ["b", "c", "d"], 0.5)
-    rules = Better("a", "b"), best, Size("a", "b", paper), Equivalent("a", "b", 0.5)
-    claims = [Claim(type(rule).__name__, "", "", rule, effect=paper) for rule in rules]
+    rules = Better("a", "b"), best, Size("a", "b", LEAD), Equivalent("a", "b", 0.5)
+    claims = [Claim(type(rule).__name__, "", "", rule, effect=LEAD) for rule in rules]
     rows = []
     for effect, n in [(effect, n) for effect in effects for n in seeds]:
         means = {"a": effect, "control": -HARM, "b": 0.0, "c": 0.0, "d": 0.0}

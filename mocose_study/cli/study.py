@@ -80,7 +80,7 @@ class Results(Sized):
                 continue
             runs = table_of(grid, self.profile)
             print(f"{name} ({self.profile})")
-            print(_text(summary(runs, "label")) if len(runs) else "  no runs yet")
+            print(_text(summary(runs)) if len(runs) else "  no runs yet")
 
 
 @dataclass(frozen=True)

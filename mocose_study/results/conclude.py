@@ -127,7 +127,7 @@ def means_of(grid: Grid, runs: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     metrics = Counter(claim.metric for claim in grid.claims if claim.metric in runs)
     metric = metrics.most_common(1)[0][0] if metrics else METRIC
     runs = runs[~runs["label"].isin(HARMFUL) & runs[metric].notna()]
-    return metric, summary(runs, "label", metric).sort_values("mean")
+    return metric, summary(runs, metric).sort_values("mean")
 
 
 def spread(metric: str, means: pd.DataFrame) -> str:

@@ -149,12 +149,12 @@ def lines(x: dict[str, list], y: dict[str, list], xlabel: str, ylabel: str) -> F
     return figure
 
 
-def align_uniform(runs: pd.DataFrame, labels: list[str], split: str) -> Figure:
-    """Every run at its (uniformity, alignment); lower left is better."""
+def align_uniform(runs: pd.DataFrame, labels: list[str]) -> Figure:
+    """Every run at its (uniformity, alignment) on the dev split; lower left is better."""
     figure, ax = panel(max(4.2, 0.26 * len(labels)))
     for label, line in styles([name for name in labels if (runs["label"] == name).any()]).items():
         of_label = runs[runs["label"] == label]
-        place = of_label[f"uniformity {split}"], of_label[f"alignment {split}"]
+        place = of_label["uniformity dev"], of_label["alignment dev"]
         ax.plot(*place, ms=7, alpha=0.8, label=label, **{**line, "ls": "none"})
     ax.set(xlabel="uniformity (lower is better)", ylabel="alignment (lower is better)")
     legend_right(ax)
@@ -194,17 +194,17 @@ def matrix(values: pd.DataFrame, paper: pd.DataFrame, title: str) -> Figure:
     return figure
 
 
-def against(runs: pd.DataFrame, x: str, y: str, xlabel: str, ylabel: str, best: float) -> Figure:
-    """Every run over a number on a log axis: colour by decay, mark by queue and batch. A line marks
-    where the paper finds its `best`."""
+def over_distance(runs: pd.DataFrame, y: str, ylabel: str, best: float) -> Figure:
+    """Every run over its traceable distance, the column `distance`: colour by decay, mark by queue
+    and batch. A line marks where the paper finds its `best`."""
     figure, ax = panel(4.4)
     parts = ["ema_decay", "queue_size", "batch_size"]
     decay, queue, batch = (runs[name].map("{:g}".format) for name in parts)
     shown = runs.assign(**{"decay η": decay, "K, B": queue + ", " + batch})
     shapes = {"hue": "decay η", "style": "K, B", "palette": "viridis", "alpha": 0.8}
-    sns.scatterplot(shown.sort_values(parts), x=x, y=y, s=45, ax=ax, **shapes)
+    sns.scatterplot(shown.sort_values(parts), x="distance", y=y, s=45, ax=ax, **shapes)
     ax.axvline(best, color=PAPER, lw=1.2, ls="--", zorder=0, label=f"the paper's best, {best:.4g}")
-    ax.set(xlabel=xlabel, ylabel=ylabel)
+    ax.set(xlabel="maximum traceable distance (steps)", ylabel=ylabel)
     log_axis(ax)
     legend_right(ax)
     return figure

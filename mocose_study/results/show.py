@@ -89,7 +89,7 @@ def by_seed(runs: pd.DataFrame, against: str | dict[str, str], metric: str = MET
 
 def differences(runs: pd.DataFrame, against: str | dict[str, str], metric: str = METRIC):
     """The mean of `by_seed` for each point, with its 95 % interval and n."""
-    found = summary(by_seed(runs, against, metric), "label", "difference")
+    found = summary(by_seed(runs, against, metric), "difference")
     return found.rename(columns={"label": "point", "mean": "difference"})
 
 
@@ -170,7 +170,7 @@ def beside_paper(
     Only differences can be compared with the paper. So both are also centred: given as distances
     from the median of the points that both have, which one broken point does not move.
     """
-    table = summary(runs, "label", metric).set_index("label").loc[labels_of(grid, runs)]
+    table = summary(runs, metric).set_index("label").loc[labels_of(grid, runs)]
     if metric == METRIC and LAST in runs:
         table["last step"] = runs.groupby("label")[LAST].mean()
     if paper := paper_values(grid, paper_metric):

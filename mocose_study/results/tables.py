@@ -67,10 +67,11 @@ def derived(record: dict) -> dict:
     }
 
 
-def summary(runs: pd.DataFrame, by: str, metric: str = METRIC) -> pd.DataFrame:
-    """Mean over seeds with its 95 % interval: columns `by`, mean, low, high, n."""
-    rows = [(point, *astuple(interval(g[metric]))) for point, g in runs.groupby(by, sort=False)]
-    return pd.DataFrame(rows, columns=[by, "mean", "low", "high", "n"])
+def summary(runs: pd.DataFrame, metric: str = METRIC) -> pd.DataFrame:
+    """Mean over seeds with its 95 % interval: columns label, mean, low, high, n."""
+    points = runs.groupby("label", sort=False)
+    rows = [(label, *astuple(interval(found[metric]))) for label, found in points]
+    return pd.DataFrame(rows, columns=["label", "mean", "low", "high", "n"])
 
 
 def filled(template: str, **values) -> str:
