@@ -39,15 +39,15 @@ def luck(values, best: int = BEST, level: float = 0.95) -> float:
     return float(np.quantile(np.abs(one - other), level))
 
 
-def table(runs: pd.DataFrame, labels: list[str], metric: str, best: int = BEST) -> pd.DataFrame:
+def table(runs: pd.DataFrame, labels: list[str], metric: str) -> pd.DataFrame:
     """A row a system: all seeds with the interval of their mean, the best of them, and what
     choosing them adds: to the mean of these seeds, and to that expected of such seeds."""
     rows = []
     for label in labels:
         values = runs.loc[runs["label"] == label, metric].to_numpy()
-        i, top = interval(values), float(top_mean(values, best))
+        i, top = interval(values), float(top_mean(values))
         row = {"point": label, "n": i.n, "mean": i.mean, "low": i.low, "high": i.high}
-        row |= {f"top {best}": top, "maximum": values.max(), f"top {best} − mean": top - i.mean}
-        row[f"expected top {best} − mean"] = float(resampled(values, best).mean()) - i.mean
-        rows.append(row | {"between equals": luck(values, best)})
+        row |= {f"top {BEST}": top, "maximum": values.max(), f"top {BEST} − mean": top - i.mean}
+        row[f"expected top {BEST} − mean"] = float(resampled(values).mean()) - i.mean
+        rows.append(row | {"between equals": luck(values)})
     return pd.DataFrame(rows)

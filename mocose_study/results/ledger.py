@@ -108,10 +108,10 @@ def listed(table: pd.DataFrame) -> HTML:
 
 def _line(row: dict) -> str:
     texts = {name: escape(value) for name, value in row.items() if isinstance(value, str)}
-    finite = {name: row[name] for name in ("effect", "reported") if np.isfinite(row[name])}
-    numbers = {"effect": "", "reported": ""} | {k: f"{x:.2f}" for k, x in finite.items()}
-    interval = f"{row['low']:.2f} to {row['high']:.2f}" if row["low"] == row["low"] else ""
-    color = (VERDICTS | dict.fromkeys((UNTESTABLE, "no runs"), "#555555"))[row["verdict"]]
+    numbers = {k: f"{row[k]:.2f}" if np.isfinite(row[k]) else "" for k in ("effect", "reported")}
+    interval = f"{row['low']:.2f} to {row['high']:.2f}" if np.isfinite(row["low"]) else ""
+    pale = row["verdict"] in (UNTESTABLE, "no runs")
+    color = "#555555" if pale else VERDICTS[row["verdict"]]
     about = {"color": color, "interval": interval, "n": row["n"] or ""}
     return "".join(filled("claim.html", **texts, **numbers, **about).splitlines())
 
