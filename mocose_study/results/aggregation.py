@@ -4,7 +4,7 @@ import re
 
 import pandas as pd
 
-from mocose_study.sections.grid import Grid, paper_table
+from mocose_study.sections.grid import Grid, paper_numbers
 
 from .show import labels_of, paper_values
 
@@ -33,9 +33,7 @@ def by_aggregation(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame:
         columns = [f"{task} {way if task in divided else 'all'}" for task in tasks]
         found[way] = runs[columns].mean(axis=1).groupby(runs["label"]).mean()
     table = pd.DataFrame(found).loc[labels_of(grid, runs)]
-    weighted = paper_table("simcse_tableB3").query("metric == 'avg'")
-    names = weighted[["system", "fitted_on"]].agg(", ".join, axis=1)
-    paper = dict(zip(names, weighted["value"], strict=True))
+    paper = paper_numbers("simcse_tableB3", "avg")
     table["paper, all"] = table.index.map(paper_values(grid))
     table["paper, wmean"] = table.index.map({k: paper[v] for k, v in WEIGHTED.items()})
     return table.rename_axis("system").round(2).reset_index()

@@ -13,7 +13,7 @@ from mocose_study.claims.effects import RESAMPLED, difference, scores
 from mocose_study.config import PROFILES, Config, InputError, choose, vary
 from mocose_study.data.files import encoders_folder
 from mocose_study.runs.files import read_run, run_file
-from mocose_study.sections.grid import Grid, paper_table
+from mocose_study.sections.grid import Grid, paper_numbers, paper_table
 
 from .tables import LAST, METRIC, aligned, average, markdown, records, summary, table_of
 
@@ -121,11 +121,12 @@ def stored(config: Config, profile: str) -> str:
 
 def two_way(grid: Grid, values: dict[str, float]) -> pd.DataFrame:
     """Values by label, where labels are "row, column", in the form of the paper's table."""
-    row, column = (name.replace("_", " ") for name in grid.paper_by[:2])
+    paper = paper_table(grid.paper)
+    row, column = paper.columns[:2].str.replace("_", " ")
     cells = [(*label.split(", "), value) for label, value in values.items() if ", " in label]
     table = pd.DataFrame(cells, columns=[row, column, "value"]).astype({row: int})
-    order = paper_table(grid.paper)[grid.paper_by[1]].unique()
-    return table.pivot(index=row, columns=column, values="value").reindex(columns=order)
+    table = table.pivot(index=row, columns=column, values="value")
+    return table.reindex(columns=paper.iloc[:, 1].unique())
 
 
 def staleness(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
@@ -155,8 +156,7 @@ def paper_values(grid: Grid, metric: str = "avg") -> dict[str, float]:
     """The paper's number of every point it has, by the point's label."""
     if grid.paper is None:
         return {}
-    table = paper_table(grid.paper).query("metric == @metric")
-    values = dict(zip(table[grid.paper_by].agg(", ".join, axis=1), table["value"], strict=True))
+    values = paper_numbers(grid.paper, metric)
     named = {point.label: point.paper or point.label for point in grid.points}
     return {label: values[name] for label, name in named.items() if name in values}
 

@@ -57,11 +57,6 @@ class Grid:
     own_seeds: tuple[int, ...] = ()
     stage: str = ""  # which of the profile's stages, where it has it
 
-    @property
-    def paper_by(self) -> list[str]:
-        """The columns of the paper's table that name a point."""
-        return list(paper_table(self.paper))[:-2]  # its last two are metric and value
-
     def fields_at(self, profile: str) -> dict[str, Any]:
         """The fields of all points at a profile."""
         size = choose(PROFILES, profile, "profile")
@@ -121,7 +116,13 @@ def scaled_value(base: Config, profile: str, name: str, factor: float) -> float:
 
 @cache
 def paper_table(name: str) -> pd.DataFrame:
-    """A table of the papers (data/paper/<name>.csv): point columns as text, metric, value."""
+    """A table of the papers (data/paper/<name>.csv): what names a point, as text; metric; value."""
     path = shipped("paper") / f"{name}.csv"
     frame = pd.read_csv(path, keep_default_na=False, dtype=str)
     return frame.astype({"value": float})
+
+
+def paper_numbers(name: str, metric: str) -> dict[str, float]:
+    """A table's numbers of one metric, by what names the point, as in "simcse, bert-base-uncased"."""
+    rows = paper_table(name).query("metric == @metric").itertuples(index=False)
+    return {", ".join(names): value for *names, _, value in rows}

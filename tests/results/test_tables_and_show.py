@@ -32,6 +32,12 @@ def test_ours_stands_beside_the_paper_centred_on_the_points_that_both_have(runs)
     assert "paper" not in show.beside_paper(Grid("?", GRID.points), runs)
 
 
+def test_a_table_that_lacks_the_metric_has_no_numbers_of_the_paper():
+    grid = GRIDS["simcse_dropout"]
+    assert show.paper_values(grid) == {}
+    assert show.paper_values(grid, "STS-B dev")["0.1"] == 82.5
+
+
 def test_a_table_for_people_has_names_for_rows_and_equal_decimals():
     table = pd.DataFrame({"point": ["a", "b", "c"], "mean": [52.17, 53.3, None], "n": [5, 10, 1]})
     told = show.blank(table)
