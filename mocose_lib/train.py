@@ -31,8 +31,6 @@ class Text:
     """Training sentences as token ids; `lengths` holds their lengths in tokens."""
 
     def __init__(self, encoder: Encoder, sentences: Sequence[str], settings: Settings):
-        if settings.head_init == "identity" and encoder.pooling != "cls_pooler":
-            make_identity(encoder.pooler)  # it stands before the heads
         if settings.max_length > (most := encoder.positions):
             raise InputError(f"max_length = {settings.max_length}, but the encoder reads {most}.")
         self.ids = encoder.tokenize(sentences, settings.max_length)
@@ -51,7 +49,9 @@ class MoCoSE(Trainer):
 
     def __init__(self, settings: Settings, encoder: Encoder):
         torch.manual_seed(settings.seed)
-        if settings.head_init == "random" and not encoder.pooler_trained:
+        if settings.head_init == "identity" and encoder.pooling != "cls_pooler":
+            make_identity(encoder.pooler)  # it stands before the heads
+        elif settings.head_init == "random" and not encoder.pooler_trained:
             encoder.pooler.reset_parameters()  # so that the seed decides this layer, too
             encoder.pooler_trained = True
         online = Branch(encoder, settings).to(encoder.device)

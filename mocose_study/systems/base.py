@@ -11,7 +11,6 @@ from transformers import AutoModel
 
 from mocose_lib import Encoder, InputError, evaluate
 from mocose_lib.batches import batches
-from mocose_lib.encoder import make_identity
 from mocose_lib.evaluation.sts import Encode, cached
 from mocose_lib.shapes import Vectors
 from mocose_lib.train import Text
@@ -52,8 +51,6 @@ def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> 
             model = AutoModel.from_config(encoder.model.config)
         model.pooler = None  # the encoder has its own, which stays
         encoder.model = model.to(device).eval()
-    if config.head_init == "identity" and config.pooling != "cls_pooler":
-        make_identity(encoder.pooler)
     if config.fast:
         accelerate(encoder)
     if config.compiled != "none":
