@@ -58,7 +58,7 @@ class MoCoSE(Trainer):
         self.target = target_of(online, settings).train(settings.target_dropout)
         online.train()  # after the target: what the two share keeps its dropout
         trained_too = [p for p in self.target.projection.parameters() if p.requires_grad]
-        super().__init__(settings, online, encoder, list(encoder.model.parameters()), trained_too)
+        super().__init__(settings, online, encoder, trained_too)
         size, init, growth = settings.queue_size, settings.queue_init, settings.queue_growth
         self.queue = NegativeQueue(size, online.dim, init, self.generator, growth, encoder.device)
         self.fgsm = FGSM(settings.fgsm_epsilon, settings.fgsm_gradient)

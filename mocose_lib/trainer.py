@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
+from .encoder import Encoder
 from .settings import InputError, Settings
 
 log = logging.getLogger(__name__)
@@ -70,25 +71,24 @@ class Alone:
 class Trainer:
     """All that a training step reads or changes, so that a checkpoint of it is complete.
 
-    The optimiser trains `pretrained` at `lr`, and the other parameters of `online` and `more` at
-    `head_lr`. `scored` is the module whose best weights are kept.
+    The optimiser trains the encoders' models in `online` at `lr`, and all other parameters and
+    `more` at `head_lr`. `scored` is the module whose best weights are kept.
     """
 
     stateful: tuple[str, ...] = ("online", "optimizer", "schedule")
     ranks = Alone()
 
-    def __init__(
-        self, settings: Settings, online: nn.Module, scored: nn.Module, pretrained: list, more=()
-    ):
+    def __init__(self, settings: Settings, online: nn.Module, scored: nn.Module, more=()):
         self.settings, self.online, self.scored = settings, online, scored
         self.trained = [*online.parameters(), *more]
         self.generator = torch.Generator().manual_seed(settings.seed)
-        own = set(map(id, pretrained))
-        fresh = [*(p for p in online.parameters() if id(p) not in own), *more]
-        rates = ((pretrained, settings.lr), (fresh, settings.head_lr))
-        groups = [{"params": parameters, "lr": rate} for parameters, rate in rates]
+        models = [part.model for part in online.modules() if isinstance(part, Encoder)]
+        pretrained = {id(p): p for model in models for p in model.parameters()}
+        fresh = [p for p in self.trained if id(p) not in pretrained]
+        body = {"params": [*pretrained.values()], "lr": settings.lr}
+        heads = {"params": fresh, "lr": settings.head_lr}
         kind = torch.optim.Adam if settings.optimizer == "adam" else torch.optim.AdamW
-        self.optimizer = kind(groups, weight_decay=settings.weight_decay, fused=True)
+        self.optimizer = kind([body, heads], weight_decay=settings.weight_decay, fused=True)
         factor = partial(learning_rate, steps=settings.steps, warmup=settings.warmup_steps)
         self.schedule = torch.optim.lr_scheduler.LambdaLR(self.optimizer, factor)
         self.best: dict | None = None

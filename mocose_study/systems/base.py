@@ -195,9 +195,7 @@ def train_system(
 ) -> Fitted:
     """Trains `system` in place and leaves the chosen weights in it, as `mocose_lib.train` does."""
     torch.manual_seed(config.seed)
-    parts = [part for part in system.modules() if isinstance(part, Encoder)]
-    pretrained = [parameter for part in parts for parameter in part.model.parameters()]
-    trainer = Trainer(config, system.train(), system, pretrained)
+    trainer = Trainer(config, system.train(), system)
     evaluation = Evaluation(config, system.encode, Probe(system.encode, config.benchmark))
     trainer.resume(checkpoint)
     trainer.probe_if_due(evaluation.probe if trainer.progress.step == 0 else None)
