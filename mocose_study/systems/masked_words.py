@@ -27,25 +27,20 @@ def numpy_generator(generator: Generator) -> np.random.Generator:
     return np.random.default_rng(int(torch.randint(2**62, (), generator=generator)))
 
 
-def load_head(config: Config, encoder: Encoder) -> nn.Module:
-    """From the last layer's states to logits over the vocabulary."""
-    try:
-        if config.encoder_init == "random":
-            raise InputError("the encoder starts at random")
-        model = language_models.load(config.encoder, encoder.device, masked=True).model
-    except InputError as cause:
-        log.warning("the head that predicts masked words starts afresh: %s", cause)
-        model = AutoModelForMaskedLM.from_config(encoder.model.config).to(encoder.device)
-    model.get_output_embeddings().weight = encoder.model.get_input_embeddings().weight
-    return language_models.head_of(model)
-
-
 class MaskedWords(nn.Module):
     """Predicts masked tokens from the last layer's states."""
 
     def __init__(self, config: Config, encoder: Encoder):
         super().__init__()
-        self.head = load_head(config, encoder)
+        try:
+            if config.encoder_init == "random":
+                raise InputError("the encoder starts at random")
+            model = language_models.load(config.encoder, encoder.device, masked=True).model
+        except InputError as cause:
+            log.warning("the head that predicts masked words starts afresh: %s", cause)
+            model = AutoModelForMaskedLM.from_config(encoder.model.config).to(encoder.device)
+        model.get_output_embeddings().weight = encoder.model.get_input_embeddings().weight
+        self.head = language_models.head_of(model)
 
     def forward(
         self, encoder: Encoder, sentences: list[list[int]], generator: Generator
