@@ -5,14 +5,11 @@ mean and W for each STS task by itself. Here, with `statistics` "task", they com
 sentences of all tasks together, so that a sentence has one vector. No gold score is seen.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 from jaxtyping import Float
 from sklearn.decomposition import PCA
 
 from mocose_lib import InputError
-from mocose_lib.evaluation.sts import Encode
 from mocose_study.config import Config
 
 from .base import Fitted, load_encoder, statistics_texts
@@ -39,12 +36,7 @@ def whitening(vectors: Float[np.ndarray, "n width"], kept: int | None = None) ->
     return found
 
 
-def whitened(encode: Encode, texts: Sequence[str], kept: int | None = None) -> Encode:
-    """`encode`, followed by the whitening of its vectors of `texts`."""
-    found = whitening(encode(texts), kept)
-    return lambda sentences: found.transform(encode(sentences)).astype(np.float32)
-
-
 def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
-    encoder = load_encoder(config, device)
-    return Fitted(whitened(encoder.encode, statistics_texts(config), config.kept_dimensions))
+    encode = load_encoder(config, device).encode
+    found = whitening(encode(statistics_texts(config)), config.kept_dimensions)
+    return Fitted(lambda sentences: found.transform(encode(sentences)).astype(np.float32))
