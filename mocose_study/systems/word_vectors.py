@@ -7,7 +7,6 @@ has one vector. A sentence without known words gets the mean of all vectors inst
 """
 
 import re
-from io import BufferedIOBase
 from operator import attrgetter
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
@@ -32,22 +31,18 @@ def read_vectors(path: Path) -> pd.DataFrame:
     Raises InputError when a line is no word with numbers.
     """
     try:
+        source = path
+        if path.suffix == ".zip":  # glove.6B.zip has a file for each width of its vectors
+            archive = ZipFile(path)
+            source = archive.open(max(archive.infolist(), key=attrgetter("file_size")))
         options = dict(sep=" ", quoting=3, header=None, index_col=0, dtype={0: str})
-        frame = pd.read_csv(opened(path), keep_default_na=False, **options)
+        frame = pd.read_csv(source, keep_default_na=False, **options)
         frame = frame[~frame.index.duplicated()].astype(np.float32)
     except (ValueError, EOFError, BadZipFile) as cause:
         raise InputError(f"{path.name} has a line without word and numbers: {cause}.") from cause
     if frame.empty:
         raise InputError(f"{path.name} holds no word vectors.")
     return frame
-
-
-def opened(path: Path) -> Path | BufferedIOBase:
-    """What pandas reads: glove.6B.zip has a file for each width of its vectors."""
-    if path.suffix != ".zip":
-        return path
-    archive = ZipFile(path)
-    return archive.open(max(archive.infolist(), key=attrgetter("file_size")))
 
 
 class WordAverage:
