@@ -92,8 +92,9 @@ class Encoder(nn.Module):
             for part in model.modules():  # models name the rate differently in their config
                 if isinstance(part, nn.Dropout):
                     part.p = dropout
-            given = {k: v for k, v in (("pooling", pooling), ("max_length", max_length)) if v}
-            encoder = cls(model, tokenizer, **{**saving.noted(Path(name)), **given})
+            noted = {"pooling": "cls", "max_length": 128} | saving.noted(Path(name))
+            pooling, length = pooling or noted["pooling"], max_length or noted["max_length"]
+            encoder = cls(model, tokenizer, pooling, length)
             trained = getattr(model, "pooler", None)
             if trained is not None and not any("pooler" in key for key in report["missing_keys"]):
                 encoder.pooler.load_state_dict(getattr(trained, "dense", trained).state_dict())

@@ -57,8 +57,7 @@ def _modules(encoder, normalize: bool):
 
 def noted(folder: Path) -> dict:
     """The pooling and the maximum length that `save` noted in the folder, if it wrote it."""
-    found = _json(folder / "mocose.json", {}).items()
-    return {name: value for name, value in found if name in ("pooling", "max_length")}
+    return _json(folder / "mocose.json", {})
 
 
 def load_pooler(pooler: nn.Linear, folder: Path) -> bool:

@@ -56,7 +56,7 @@ class Settings:
     target_dropout: bool = True  # the target drops activations, too
     projection_layers: Annotated[int, Range(0, 3)] = 1
     predictor_layers: Annotated[int, Range(0, 3)] = 2
-    predictor_dim: Annotated[int, Range(1)] | None = None  # output of both heads; None: the width
+    predictor_dim: Positive | None = None  # output of both heads; None: the width
     pooler_activation: Literal["none", "tanh"] = "none"
     heads: Literal["published", "plain"] = "published"  # LayerNorm and dropout, or Linear and ReLU
     head_dropout: Share = 0.1
@@ -76,7 +76,7 @@ class Settings:
     ema_decay: Decay = 0.85  # eta of equation 2; of the cosine: at its start
     ema_schedule: Literal["constant", "cosine"] = "constant"
     ema_decay_end: Decay = 0.85
-    ema_horizon: Annotated[int, Range(1)] | None = None  # steps of the cosine; None: all steps
+    ema_horizon: Positive | None = None  # steps of the cosine; None: all steps
     ema_moment: Literal["after_step", "before_forward"] = "after_step"
     shared_embeddings: bool = False  # the target uses the online branch's embedding layer
     detach_keys: bool = True

@@ -20,7 +20,6 @@ from .checks import contradictions
 TextAugmentation = Literal[
     "none", "typos", "synonym", "insertion", "paraphrase", "back_translation"
 ]
-Dropout = Annotated[float, Range(0, 0.9)]
 Weight = Annotated[float, Range(0, 100)]  # of a term of a loss
 
 
@@ -35,14 +34,14 @@ class Config(Settings):
     # what is trained, and what it is measured on
     method: str = "mocose"  # a system, see `systems.METHODS`
     encoder: str = "tiny"  # a folder under data/encoders, a path, or a hub name
-    encoder_layers: Annotated[int, Range(1)] | None = None  # keep the first n layers
+    encoder_layers: Positive | None = None  # keep the first n layers
     encoder_init: Literal["pretrained", "random"] = "pretrained"  # random: its shape alone
     corpus: str = "open"  # a name in CORPORA, a text file, or a data set of the hub
     corpus_size: Annotated[int, Range(2)] = 40_000  # sentences
     benchmark: str = "open"  # open, real, sample (a part of open), or one's own "a.tsv,b.tsv"
     dev: str = ""  # a file whose pairs choose checkpoints; "": see benchmarks.dev_tables
     pooling: Literal["cls", "cls_pooler", "mean", "first_last"] = "cls"
-    dropout: Dropout = 0.1
+    dropout: Share = 0.1
     fast: bool = True  # the faster forms of `fast/`; their random numbers are others
     encode_rows: Positive | None = None  # sentences encoded at once, to save memory; None: all
     compiled: Literal["none", "inductor", "aot_eager"] = "none"  # torch.compile
@@ -73,8 +72,8 @@ class Config(Settings):
     two_encoders: bool = False  # SimCSE: each view has one
     same_mask: bool = False  # SimCSE: both views have one dropout mask
     mlm_weight: Weight = 0.0  # SimCSE: of the auxiliary masked-language-model term
-    dropout_low: Dropout = 0.0  # S-SimCSE: rates are drawn from U(dropout_low, dropout_high)
-    dropout_high: Dropout = 0.2
+    dropout_low: Share = 0.0  # S-SimCSE: rates are drawn from U(dropout_low, dropout_high)
+    dropout_high: Share = 0.2
     sentence_dropout: bool = True  # S-SimCSE: each sentence draws its own rates
     triplets: str = "nli/nli_triplets_small.tsv"  # supervised SimCSE: also a name of the hub
     hard_negatives: bool = True  # supervised SimCSE: contradictions are negatives

@@ -142,7 +142,7 @@ def documents(config: Config, ids) -> np.ndarray:
 
     Raises InputError on a corpus whose files have no empty lines between documents.
     """
-    found = column(ids, "document") if "document" in ids.column_names else np.zeros(0)
+    found = column(ids, "document")
     files = 1 if hub_name(config.corpus) else len(corpus_files(config.corpus))
     if len(np.unique(found)) <= files:
         raise InputError(
