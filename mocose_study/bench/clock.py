@@ -1,6 +1,7 @@
-"""How time is taken: from inside a loop that knows nothing of it, in turns, in new processes.
+"""How time is taken: from inside a training that knows nothing of it, in turns, in new processes.
 
-A loop is a function of `tick`, which it calls at the begin of each step until that raises Enough.
+A step is whatever lies between two steps of an optimiser. torch tells of each of them, so that a
+loop of ours and one of another library are timed alike.
 """
 
 import multiprocessing
@@ -12,46 +13,39 @@ from dataclasses import dataclass, field
 from random import Random
 
 import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
 from tqdm.auto import tqdm
 
 from mocose_study.runs.pool import start_worker
 
 WARM = 3  # steps that do not count: caches fill, memory is claimed
-Tick = Callable[[], None]
-Loop = Callable[[Tick], object]
 Cases = Iterable[tuple[dict, dict[str, Callable[[], dict]]]]  # what a case is, and its turns
 
 
 class Enough(Exception):
-    """Ends a loop from inside."""
+    """Ends a training from inside."""
 
 
-def run(loop: Loop, tick: Tick) -> None:
-    """The loop, until it ends by Enough or by returning."""
-    with suppress(Enough):
-        loop(tick)
-
-
-def ticking(call: Callable, tick: Tick) -> Callable:
-    """`call`, which begins a step each time."""
-
-    def ticked(*arguments):
-        tick()
-        return call(*arguments)
-
-    return ticked
+def run(train: Callable[[], object], tick: Callable[[], None]) -> None:
+    """Trains, with a `tick` after each step of an optimiser, until that raises Enough."""
+    hook = register_optimizer_step_post_hook(lambda *_: tick())
+    try:
+        with suppress(Enough):
+            train()
+    finally:
+        hook.remove()
 
 
 @dataclass
 class Clock:
-    """Notes the begin of each step, until `seconds` have passed since the last uncounted one."""
+    """Notes the end of each step, until `seconds` have passed since the last uncounted one."""
 
     seconds: float
     wall: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
 
     def tick(self) -> None:
-        """Begins a step. Raises Enough once no more steps are needed."""
+        """Ends a step. Raises Enough once no more steps are needed."""
         now = time.perf_counter()
         last = len(self.wall) > WARM and now - self.wall[WARM] >= self.seconds
         if torch.cuda.is_initialized() and (last or len(self.wall) == WARM):
@@ -71,10 +65,10 @@ class Clock:
         return {"seconds": wall, "cpu_seconds": cpu, "steps": steps}
 
 
-def timed(loop: Loop, seconds: float) -> dict[str, float]:
-    """What a step of the loop takes, from steps of `seconds` in all."""
+def timed(train: Callable[[], object], seconds: float) -> dict[str, float]:
+    """What a step of the training takes, from steps of `seconds` in all."""
     clock = Clock(seconds)
-    run(loop, clock.tick)
+    run(train, clock.tick)
     return clock.result()
 
 

@@ -17,7 +17,7 @@ from mocose_study.systems.base import load_encoder
 
 from . import floor
 from .clock import Cases, apart, rows, timed
-from .training import Sizes, config_of, encoder_folder, full_text, our_mocose, step_flops
+from .training import Sizes, config_of, encoder_folder, fit, full_text, step_flops
 
 ROWS = 600  # sentences
 GROWING = {"activation": "activations", "parameter": "parameters"}  # fitted number, its factor
@@ -72,13 +72,13 @@ def predicted(table: pd.DataFrame, peak: float, fit: dict[str, float]) -> pd.Ser
 
 def cases(sizes: Sizes, precision: str) -> Cases:
     for what, value, config in points(sizes, precision):
-        turn = partial(timed, partial(our_mocose, config), sizes.seconds)
+        turn = partial(timed, partial(fit, config), sizes.seconds)
         yield {"varied": what, "value": value, **features(config)}, {f"{what} {value}": turn}
 
 
 def peak_memory(config: Config) -> float:
     """Megabytes that this process, a new one, holds after some steps; on Linux, at most held."""
-    timed(partial(our_mocose, config), 0.0)
+    timed(partial(fit, config), 0.0)
     told = Path("/proc/self/status")  # getrusage knows the peak of the parent, too
     lines = told.read_text().splitlines() if told.exists() else []
     peaks = [int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:")]

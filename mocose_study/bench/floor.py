@@ -1,11 +1,12 @@
 """The floor of a step: its matrix products at the speed of the machine's best matrix product."""
 
 import time
+from collections.abc import Callable
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from .clock import Enough, Loop, run
+from .clock import Enough, run
 
 DTYPES = {"float32": torch.float32, "bf16": torch.bfloat16}
 LARGE = {  # m, k, n
@@ -14,21 +15,21 @@ LARGE = {  # m, k, n
 }
 
 
-def flops(loop: Loop, steps: int = 1) -> float:
+def flops(train: Callable[[], object], steps: int = 1) -> float:
     """Operations of a step's matrix products as torch counts them, mean over the first `steps`.
 
     A product of (m, k) with (k, n) has 2 m k n: a product and a sum for each triple.
     """
-    begun = 0
+    done = 0
 
     def tick() -> None:
-        nonlocal begun
-        begun += 1
-        if begun > steps:
+        nonlocal done
+        done += 1
+        if done == steps:
             raise Enough
 
     with FlopCounterMode(display=False) as counter:
-        run(loop, tick)
+        run(train, tick)
     return counter.get_total_flops() / steps
 
 

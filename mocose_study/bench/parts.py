@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from functools import partial
 
 import psutil
@@ -22,12 +23,12 @@ from mocose_study.data.encoders import locate
 from mocose_study.data.labelled import transfer_tasks
 from mocose_study.data.sources import folder
 from mocose_study.fast import logistic
-from mocose_study.systems import METHODS, simcse_st
+from mocose_study.systems import simcse_st
 from mocose_study.systems.base import load_encoder
 from mocose_study.systems.probe import Probe
 
-from .clock import WARM, Cases, Clock, Enough, Tick, apart, clocked, processes, run, timed
-from .training import BASE, LENGTH, OPEN, Sizes, at_peak, config_of, our_mocose
+from .clock import WARM, Cases, Clock, Enough, apart, clocked, processes, run, timed
+from .training import BASE, LENGTH, OPEN, Sizes, at_peak, config_of, fit
 
 # Parts of the names of torch's operators; the first kind that fits counts.
 KINDS = {
@@ -60,7 +61,7 @@ def milliseconds(config: Config, seconds: float) -> dict[str, float]:
         if len(clock.wall) == WARM + 1:  # the first steps do not count
             profiler.start()
 
-    run(partial(our_mocose, config), tick)
+    run(partial(fit, config), tick)
     profiler.stop()
     step = clock.result()
     found = dict.fromkeys((*KINDS, ELEMENTWISE), 0.0)
@@ -116,12 +117,14 @@ def transfer_turn(encoder: Encoder) -> dict[str, float]:
     return row | {"encoding": sum(inside)}
 
 
-def probing(encoder: Encoder, name: str, tick: Tick) -> None:
-    """Looks at the geometry over and over, as training does every `probe_every` steps."""
-    probe = Probe(encoder.encode, name)
-    while True:
-        tick()
-        probe()
+def probing(encoder: Encoder, name: str, seconds: float) -> dict[str, float]:
+    """What a look at the geometry takes, as training has one every `probe_every` steps."""
+    probe, clock = Probe(encoder.encode, name), Clock(seconds)
+    with suppress(Enough):
+        while True:
+            probe()
+            clock.tick()
+    return clock.result()
 
 
 def evaluation(sizes: Sizes) -> Cases:
@@ -134,8 +137,8 @@ def evaluation(sizes: Sizes) -> Cases:
         model.max_seq_length = encoder.max_length
         turns = {
             "STS": partial(clocked, our_sts, encoder, name),
-            "probe": partial(timed, partial(probing, encoder, name), sizes.seconds),
-            "step": partial(timed, partial(our_mocose, config), sizes.seconds),
+            "probe": partial(probing, encoder, name, sizes.seconds),
+            "step": partial(timed, partial(fit, config), sizes.seconds),
         }
         if folder():
             turns["transfer"] = partial(transfer_turn, encoder)
@@ -148,13 +151,13 @@ def evaluation(sizes: Sizes) -> Cases:
 def grid_work(threads: int, device: str, sizes: Sizes, ready) -> tuple[float, float]:
     """One uncounted step, then, all processes at once, some runs: when they began and ended."""
     torch.set_num_threads(threads)
-    steps, fit = sizes.grid_steps, METHODS["mocose"]
+    steps = sizes.grid_steps
     config = vary(config_of("2x128", "natural", "float32", 2_000), eval_every=steps, steps=steps)
-    fit(vary(config, steps=1), device=device, bar=False)
+    fit(vary(config, steps=1), device)
     ready.wait()
     start = time.time()
     for seed in range(sizes.grid_runs):
-        fitted = fit(vary(config, seed=seed), device=device, bar=False)
+        fitted = fit(vary(config, seed=seed), device)
         evaluate(fitted.encode, benchmarks.test_tables(config.benchmark))
     return start, time.time()
 
@@ -187,7 +190,7 @@ def resident_memory(sizes: Sizes) -> list[dict]:
         if len(seen) > sizes.memory_steps:
             raise Enough
 
-    run(partial(our_mocose, config), tick)
+    run(partial(fit, config), tick)
     return seen[:: max(1, sizes.memory_steps // NOTES)]
 
 
@@ -218,9 +221,8 @@ def warm() -> dict[str, float]:
 def gpu(sizes: Sizes, device: str = "cuda", encoder: str = BASE) -> Cases:
     """A MoCoSE step of BERT-base beside its floor, and many small runs side by side."""
     config = config_of(encoder, "full", "bf16", sizes.sentences)
-    step = partial(our_mocose, config, device=device)
     turns = {
-        "MoCoSE bf16": partial(timed, step, sizes.seconds),
+        "MoCoSE bf16": partial(timed, partial(fit, config, device), sizes.seconds),
         "floor bf16": partial(at_peak, config, "bf16", sizes.seconds, device),
         "one at a time": partial(side_by_side, 1, 1, sizes, device),
         "side by side": partial(side_by_side, sizes.gpu_runs, 1, sizes, device),

@@ -3,7 +3,6 @@
 First comes what all parts share: how much is measured, and on which encoders and sentences.
 """
 
-import tempfile
 from dataclasses import replace
 from functools import cache, partial
 from itertools import cycle, islice, product
@@ -11,9 +10,8 @@ from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 
 import torch
-from transformers import AutoTokenizer, TrainerCallback
+from transformers import AutoTokenizer
 
-from mocose_lib.train import train
 from mocose_study.config import Config, read_toml, vary
 from mocose_study.config.profiles import PRETRAINING, PretrainConfig
 from mocose_study.data.atomic import write_atomically
@@ -23,12 +21,11 @@ from mocose_study.data.files import cache_folder
 from mocose_study.fast.memory import keep_freed_memory
 from mocose_study.pretraining.masking import Batches
 from mocose_study.pretraining.pretrain import Pretraining, new_model
-from mocose_study.systems import simcse_st
-from mocose_study.systems.base import TrainingText, load_encoder, train_system, training_ids
-from mocose_study.systems.simcse import SimCSE
+from mocose_study.systems import METHODS
+from mocose_study.systems.base import Fitted
 
 from . import authors, floor
-from .clock import Cases, Tick, apart, ticking, timed
+from .clock import Cases, apart, timed
 
 LENGTH = 32  # tokens a sentence, at most
 BASE = "12x768"  # BERT-base
@@ -85,46 +82,24 @@ def config_of(encoder: str, text: str, precision: str, number: int, **changes) -
     return Config(**{**values, "mlp": "never", **changes})
 
 
-def our_mocose(config: Config, tick: Tick, device: str = "cpu") -> None:
-    torch.manual_seed(config.seed)
-    encoder = load_encoder(config, device)
-    text = TrainingText(config, training_ids(config, encoder))
-    text.views = ticking(text.views, tick)
-    train(encoder, text, config, bar=False)
+def fit(config: Config, device: str = "cpu") -> Fitted:
+    return METHODS[config.method](config, device=device, bar=False)
 
 
-def our_simcse(config: Config, tick: Tick) -> None:
-    torch.manual_seed(config.seed)
-    encoder = load_encoder(config, "cpu")
-    system = SimCSE(config, encoder, SimCSE.inputs(config, encoder))
-    system.batch_loss = ticking(system.batch_loss, tick)
-    train_system(config, system, bar=False)
-
-
-def their_simcse(config: Config, tick: Tick) -> None:
+def their_simcse(config: Config) -> None:
     """sentence-transformers, with its trainer and MultipleNegativesRankingLoss."""
-    half = torch.autocast("cpu", torch.bfloat16, enabled=config.precision == "bf16")
-    asked = dict(method="simcse_reference", mlp="never", selection="last", precision="float32")
-    config = vary(config, steps=MOST_STEPS, **asked)
-    encoder = load_encoder(config, "cpu")
-    model = simcse_st.make_model(config, encoder)
-    data = simcse_st.inputs(config, encoder)
-    callback = TrainerCallback()
-    callback.on_step_begin = lambda *_, **__: tick()
-    with tempfile.TemporaryDirectory() as folder, half:
-        trainer = simcse_st.make_trainer(config, model, data, folder, bar=False)
-        trainer.add_callback(callback)
-        trainer.train()
+    asked = dict(method="simcse_reference", selection="last", precision="float32")
+    with torch.autocast("cpu", torch.bfloat16, enabled=config.precision == "bf16"):
+        fit(vary(config, steps=MOST_STEPS, **asked))
 
 
-def pretrain_steps(config: PretrainConfig, tick: Tick) -> None:
+def pretrain_steps(config: PretrainConfig) -> None:
     """Steps of a pre-training on open sentences: pairs and single ones in turn."""
     keep_freed_memory()
     tokenizer = AutoTokenizer.from_pretrained(locate("tiny"))
     text = tokenized(load_corpus("open", OPEN), tokenizer, None)
     training, batches = Pretraining(config, "cpu"), Batches(config, text)
     while True:
-        tick()
         training.step(batches.batch(training.record["step"]))
 
 
@@ -137,7 +112,7 @@ def step_flops(config: Config | PretrainConfig) -> float:
     if isinstance(config, PretrainConfig):
         return floor.flops(partial(pretrain_steps, replace(config, bf16=False)), steps=2)
     full = vary(config, queue_init=config.queue_size, precision="float32")
-    return floor.flops(partial(our_mocose, full))
+    return floor.flops(partial(fit, full))
 
 
 def at_peak(config, precision: str, seconds: float, device: str = "cpu") -> dict[str, float]:
@@ -157,13 +132,12 @@ def cases(sizes: Sizes, precisions: tuple[str, ...], checkout: Path | None) -> C
             ours = config_of(encoder, text, precision, sizes.sentences)
             mixed = vary(ours, batch_lengths="mixed")
             loops = {
-                f"MoCoSE {precision}": partial(our_mocose, ours),
-                f"SimCSE {precision}": partial(our_simcse, vary(ours, method="simcse")),
+                f"MoCoSE {precision}": partial(fit, ours),
+                f"SimCSE {precision}": partial(fit, vary(ours, method="simcse")),
                 f"sentence-transformers SimCSE {precision}": partial(their_simcse, mixed),
             }
             if precision == "float32":
-                slow = vary(mixed, fast=False)
-                loops["MoCoSE without fast forms"] = partial(our_mocose, slow)
+                loops["MoCoSE without fast forms"] = partial(fit, vary(mixed, fast=False))
             turns |= {name: partial(timed, loop, sizes.seconds) for name, loop in loops.items()}
             if text == "full":
                 turns[f"floor {precision}"] = partial(at_peak, ours, precision, sizes.seconds)
