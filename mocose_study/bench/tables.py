@@ -22,7 +22,6 @@ ANSWERS = {
     "STS evaluation beside theirs": "STS tasks / sentence-transformers, batch of 128",
     "Share of the floor that a step reaches": FLOOR,
 }
-NOT_MEASURED = {"authors' code"}  # a row says so where a record lacks it
 CASE = ["encoder", "text"]
 COLUMNS = ["figure", *CASE, "median", "low", "high", "n", "by processor time", "target", "reached"]
 SPREAD = {"median": "median", "low": "min", "high": "max", "n": "count"}  # of the rounds
@@ -65,21 +64,9 @@ def machines() -> dict[str, dict]:
     return dict(reversed(found.items()))
 
 
-def rows(record: dict, part: str) -> pd.DataFrame:
-    """The rows of a part. Raises InputError when the benchmark left it out."""
-    if part not in record:
-        raise InputError(f"benchmark {record['id']} has no part {part!r}; run it without --parts.")
-    table = pd.DataFrame(record[part])
-    if "encoding" in table:  # the seconds of the transfer tasks that went into encoding
-        part = table.dropna(subset="encoding").drop(columns=["seconds", "cpu_seconds"])
-        encoding = part.rename(columns={"encoding": "seconds"}).assign(system="encoding")
-        table = pd.concat([table, encoding], ignore_index=True)
-    return table
-
-
 def throughput(record: dict) -> pd.DataFrame:
     """Sentences a second of every system, encoder and text, and milliseconds a step."""
-    table = rows(record, "training")
+    table = pd.DataFrame(record["training"])
     table = table[~table["system"].str.startswith(("floor", "products"))]
     table = table.assign(rate=table["batch"] / table["seconds"], ms=1e3 * table["seconds"])
     groups = table.groupby(["encoder", "text", "system"], sort=False)
@@ -87,38 +74,35 @@ def throughput(record: dict) -> pd.DataFrame:
     return found.assign(**{"ms a step": groups["ms"].median()}).reset_index()
 
 
-def ratio(table: pd.DataFrame, slow: str, fast: str, by: str) -> pd.Series:
-    """`by` of `slow` / `by` of `fast` in every case and round that has both."""
-    wide = table.set_index([*CASE, "repeat", "system"])[by].unstack().reindex(columns=[slow, fast])
-    return (wide[slow] / wide[fast]).dropna()
+def turns(record: dict) -> pd.DataFrame:
+    """All turns of the parts that promises speak of; encoding for the transfer tasks is one, too."""
+    parts = PROMISES["part"].unique()
+    found = [{"part": part, **row} for part in parts for row in record.get(part, [])]
+    for row in [row for row in found if "encoding" in row]:
+        found.append({**row, "system": "encoding", "seconds": row["encoding"], "cpu_seconds": None})
+    columns = ["part", "system", *CASE, "repeat", "seconds", "cpu_seconds"]
+    return pd.DataFrame(found, columns=columns).fillna(dict.fromkeys(CASE, ""))
 
 
 def ratios(record: dict) -> pd.DataFrame:
     """Every figure: median of the rounds, their spread, the same in processor time, the target.
 
-    A ratio says how many times as fast the figure's first side is as its second.
+    A ratio says how many times as fast the figure's first side is as its second. A record without
+    the authors' code has rows of it, too, which say so.
     """
-    promises = [row for row in PROMISES.itertuples() if row.part in record]
-    found = [part for row in promises if len(part := _of_promise(record, row))]
-    table = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=COLUMNS)
-    return table[COLUMNS].infer_objects()
-
-
-def _of_promise(record: dict, promise) -> pd.DataFrame:
-    """The rows of `ratios` for one promise: one for each encoder and text."""
-    table = rows(record, promise.part)
-    table = table.assign(**{name: "" for name in CASE if name not in table})
-    table = table.reindex(columns=[*CASE, "repeat", "system", "seconds", "cpu_seconds"])
-    sides = (table, promise.slow, promise.fast)
-    found = ratio(*sides, "seconds").groupby(level=CASE).agg(**SPREAD)
-    if promise.slow in NOT_MEASURED:
-        found = found.reindex(table.groupby(CASE).size().index)
-    found["by processor time"] = ratio(*sides, "cpu_seconds").groupby(level=CASE).median()
-    found = found.assign(figure=promise.figure, target=promise.target)
-    excess = found["median"] - promise.target
-    reached = (excess <= 0 if "at most" in promise.figure else excess >= 0).astype(object)
-    reached = reached.where(found["target"].notna()).where(found["median"].notna(), "not measured")
-    return found.assign(reached=reached).reset_index()
+    slow, fast = (turns(record).rename(columns={"system": side}) for side in ("slow", "fast"))
+    sides = PROMISES.merge(fast, on=["part", "fast"])
+    sides = sides.merge(slow, "left", ["part", "slow", *CASE, "repeat"], suffixes=("", "_slow"))
+    for clock in ("seconds", "cpu_seconds"):
+        sides[clock] = sides[f"{clock}_slow"] / sides[clock]
+    groups = sides.groupby(["figure", *CASE, "target"], sort=False, dropna=False)
+    found = groups["seconds"].agg(**SPREAD)
+    found["by processor time"] = groups["cpu_seconds"].median()
+    found = found.query("n > 0 or figure == @AUTHORS").reset_index()
+    excess = found["median"] - found["target"]
+    reached = excess.ge(0).where(~found["figure"].str.contains("at most"), excess.le(0))
+    reached = reached.astype(object).where(found["target"].notna())
+    return found.assign(reached=reached.where(found["n"] > 0, "not measured"))[COLUMNS]
 
 
 def medians(record: dict) -> pd.Series:
@@ -167,13 +151,13 @@ def same_scores(record: dict) -> float:
 
 def pretraining(record: dict) -> pd.DataFrame:
     """Tokens a second of every encoder and precision, padding included, and the floor's."""
-    table = rows(record, "pretraining").eval("rate = tokens / seconds")
+    table = pd.DataFrame(record["pretraining"]).eval("rate = tokens / seconds")
     return table.pivot_table(index="encoder", columns="system", values="rate", aggfunc="median")
 
 
 def memory_growth(record: dict) -> float:
     """Megabytes that the process has grown since SETTLED of its steps."""
-    table = rows(record, "memory").set_index("step")["megabytes"]
+    table = pd.DataFrame(record["memory"]).set_index("step")["megabytes"]
     return float(table.iloc[-1] - table.loc[SETTLED * table.index.max() :].iloc[0])
 
 
