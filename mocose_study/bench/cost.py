@@ -20,7 +20,7 @@ from .clock import Cases, apart, rows, timed
 from .training import Sizes, config_of, encoder_folder, fit, full_text, step_flops
 
 ROWS = 600  # sentences
-GROWING = {"activation": "activations", "parameter": "parameters"}  # fitted number, its factor
+TERMS = ["fixed", "activations", "parameters"]  # each has a fitted number
 
 
 def points(sizes: Sizes, precision: str) -> Iterator[tuple[str, int, Config]]:
@@ -54,20 +54,21 @@ def features(config: Config) -> dict[str, float]:
     }
 
 
-def fitted(table: pd.DataFrame, peak: float) -> dict[str, float]:
-    """The formula's three numbers, in seconds, by non-negative least squares of relative errors."""
-    seconds = table["seconds"].to_numpy()
-    terms = table.assign(fixed=1.0)[["fixed", *GROWING.values()]].to_numpy()
-    scale = terms.max(0)
-    rest = 1 - table["flops"].to_numpy() / peak / seconds
-    found, _ = nnls(terms / scale / seconds[:, None], rest)
-    return dict(zip(("fixed", *GROWING), found / scale, strict=True))
+def terms(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(fixed=1.0)[TERMS]
 
 
-def predicted(table: pd.DataFrame, peak: float, fit: dict[str, float]) -> pd.Series:
+def fitted(table: pd.DataFrame, peak: float) -> pd.Series:
+    """Seconds for one of each of TERMS, by non-negative least squares of relative errors."""
+    scale = terms(table).max()
+    shares = (terms(table) / scale).div(table["seconds"], axis=0)
+    found, _ = nnls(shares, 1 - table["flops"] / peak / table["seconds"])
+    return found / scale
+
+
+def predicted(table: pd.DataFrame, peak: float, fit: pd.Series) -> pd.Series:
     """Seconds of a step by the formula."""
-    growing = sum(fit[number] * table[factor] for number, factor in GROWING.items())
-    return table["flops"] / peak + fit["fixed"] + growing
+    return table["flops"] / peak + terms(table) @ fit
 
 
 def cases(sizes: Sizes, precision: str) -> Cases:

@@ -132,7 +132,7 @@ def at_the_floor(record: dict) -> list[str]:
     ]
 
 
-def cost(record: dict) -> tuple[pd.DataFrame, dict[str, float]]:
+def cost(record: dict) -> tuple[pd.DataFrame, pd.Series]:
     """The measured points with floor, prediction and its relative error; the fitted numbers."""
     table, peak = pd.DataFrame(record["cost"]["rows"]), record["cost"]["peak"]
     fit = formula.fitted(table, peak)
