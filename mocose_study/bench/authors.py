@@ -14,18 +14,8 @@ STEP = Path(__file__).with_name("authors_step.py")
 SHAPE = "hidden_size num_hidden_layers num_attention_heads intermediate_size vocab_size".split()
 
 
-def checkout(folder: Path) -> Path:
-    """The folder of a checkout of the authors' public repository.
-
-    Raises InputError when it has no mocose.py.
-    """
-    if not (folder / "mocose.py").is_file():
-        raise InputError(f"{folder} is no checkout of the authors' code: no mocose.py.")
-    return folder.resolve()
-
-
 def timed(folder: Path, config: Config, seconds: float) -> dict[str, float]:
-    """Seconds a step, with the versions of the checkout's folder .venv, or without it with ours.
+    """Seconds a step of the checkout in `folder`, with the versions of its .venv, else with ours.
 
     All sentences are padded to the greatest length. Raises InputError when their code fails, with
     its last line.
@@ -40,7 +30,7 @@ def timed(folder: Path, config: Config, seconds: float) -> dict[str, float]:
         "seconds": seconds,
         "config": asdict(config),
     }
-    own = folder / ".venv" / "bin" / "python"
+    own = folder.resolve() / ".venv" / "bin" / "python"
     command, text = [own if own.exists() else sys.executable, STEP], json.dumps(request)
     found = subprocess.run(command, input=text, cwd=folder, capture_output=True, text=True)
     if found.returncode:

@@ -16,7 +16,6 @@ from mocose_study.runs.files import finite
 from mocose_study.runs.stamp import stamp
 from mocose_study.systems.simcse_st import library
 
-from . import authors as peers
 from . import cost, floor, parts, training
 from .clock import rows
 from .training import SIZES, Sizes
@@ -50,14 +49,15 @@ def bench(
     has_gpu = torch.cuda.is_available()
     if "gpu" in parts and not has_gpu:
         raise InputError("part 'gpu' of the benchmark needs a GPU for torch; leave it out.")
+    if authors and not (authors / "mocose.py").is_file():
+        raise InputError(f"{authors} is no checkout of the authors' code: no mocose.py.")
     library()
     asked = {"repeats": repeats or sizes["repeats"], "seconds": seconds or sizes["seconds"]}
-    checkout = peers.checkout(Path(authors).resolve()) if authors else None
     wanted = [p for p in PARTS if (p in parts if parts else has_gpu or p != "gpu")]
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return _measured(profile, Sizes(**sizes | asked), wanted, checkout, bar)
+        return _measured(profile, Sizes(**sizes | asked), wanted, authors, bar)
     finally:
         torch.set_num_threads(threads)
 

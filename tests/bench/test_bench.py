@@ -2,6 +2,7 @@
 
 import json
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -224,7 +225,7 @@ class MoCoSEModel(torch.nn.Module):
 def test_a_checkout_of_the_authors_code_is_timed_in_its_own_process(small, tmp_path):
     """Here a stand-in with the interface of theirs."""
     (tmp_path / "mocose.py").write_text(MODEL)
-    found = authors.timed(authors.checkout(tmp_path), small(), 0.01)
+    found = authors.timed(tmp_path, small(), 0.01)
     assert found["seconds"] > 0 and found["steps"] >= 1
     (tmp_path / "mocose.py").write_text("raise ImportError('no nlpaug here')")
     with pytest.raises(InputError, match=r"failed: ImportError: no nlpaug here; see the recipe"):
@@ -311,7 +312,7 @@ def test_what_the_newest_left_out_is_taken_from_older_ones(measures, monkeypatch
         (dict(seconds=-1.0), "seconds = -1.0"),
         (dict(parts=("trainin",)), "no part of the benchmark 'trainin'"),
         (dict(parts=("gpu",)), "needs a GPU"),
-        (dict(authors="."), "is no checkout of the authors' code"),
+        (dict(authors=Path(".")), "is no checkout of the authors' code"),
     ],
 )
 def test_bad_input_in_one_sentence(study, monkeypatch, arguments, told):
