@@ -17,8 +17,8 @@ from mocose_lib import Encoder, evaluate
 from mocose_lib.encoder import token_ids
 from mocose_lib.evaluation import transfer
 from mocose_study.config import Config, vary
-from mocose_study.data import benchmarks, tokens
-from mocose_study.data.corpora import BATCH, load_corpus, tokenized
+from mocose_study.data import benchmarks
+from mocose_study.data.corpora import BATCH, ids_of, load_corpus, tokenized
 from mocose_study.data.encoders import locate
 from mocose_study.data.labelled import transfer_tasks
 from mocose_study.data.sources import folder
@@ -200,7 +200,7 @@ def start() -> list[dict]:
     for name, size in TEXT.items():
         if name == "open" or folder():
             text = load_corpus(name, size).iter(BATCH)
-            ids = map(tokens.token_ids(tokenizer, LENGTH), (rows["sentence"] for rows in text))
+            ids = (ids_of(tokenizer, rows["sentence"], LENGTH) for rows in text)
             found[f"{size:,} sentences"] = clocked(sum, map(len, ids))["seconds"]
     command = [sys.executable, "-c", "import mocose_study.runs.run"]
     found["imports"] = clocked(subprocess.check_call, command)["seconds"]

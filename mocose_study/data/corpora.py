@@ -9,6 +9,7 @@ and token ids live in Arrow files, memory-mapped, cached under data/cache by con
 import gzip
 import hashlib
 import itertools
+import json
 import logging
 import lzma
 import zlib
@@ -24,7 +25,6 @@ from mocose_study.config import InputError
 from .atomic import temporary, write_atomically
 from .files import cache_folder
 from .sources import ON_HUB, checked, folder, from_hub, local, open_file, revision_on_hub, sha256
-from .tokens import settings_of, token_ids
 
 log = logging.getLogger(__name__)
 OPENERS = {".xz": lzma.open, ".gz": gzip.open}
@@ -138,22 +138,27 @@ def load_corpus(name: str, size: int) -> datasets.Dataset:
 
 
 def tokenized(corpus: datasets.Dataset, tokenizer, max_length: int | None) -> datasets.Dataset:
-    """Token ids of every sentence: columns input_ids, length (and the corpus's other ones).
-
-    With `max_length` special tokens are added and long sentences cut; without, neither.
-    """
+    """Token ids of every sentence: columns input_ids, length (and the corpus's other ones)."""
 
     def batches() -> Iterator[dict]:
-        ids_of = token_ids(tokenizer, max_length)
         for batch in corpus.iter(BATCH):
-            ids = ids_of(batch.pop("sentence"))
+            ids = ids_of(tokenizer, batch.pop("sentence"), max_length)
             yield batch | {
                 "input_ids": pa.array(ids, pa.list_(pa.int32())),
                 "length": pa.array(map(len, ids), pa.int32()),
             }
 
-    key = cache_key("ids", corpus._fingerprint, settings_of(tokenizer), max_length)
-    return stored(key, batches)
+    settings = json.loads(tokenizer.backend_tokenizer.to_str())
+    settings |= {"truncation": None, "padding": None}  # what its last call left over
+    return stored(cache_key("ids", corpus._fingerprint, settings, max_length), batches)
+
+
+def ids_of(tokenizer, sentences: list[str], max_length: int | None) -> list[list[int]]:
+    """With `max_length` special tokens are added and long sentences cut; without, neither."""
+    cut = max_length is not None
+    options = {"add_special_tokens": cut, "truncation": cut, "max_length": max_length}
+    rest = {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
+    return tokenizer(sentences, **options, **rest)["input_ids"]
 
 
 def column(ids, name: str) -> np.ndarray:

@@ -7,12 +7,10 @@ import lzma
 
 import farm
 import pytest
-from texts import ODD, open_sentences
-from transformers import AutoTokenizer
+from texts import open_sentences
 
 from mocose_study.config import InputError
-from mocose_study.data import corpora, sources, tokens
-from mocose_study.data.encoders import locate
+from mocose_study.data import corpora, sources
 
 SENTENCES = [line.strip() for line in farm.LINES if line.strip()]
 
@@ -129,38 +127,6 @@ def test_token_ids_are_the_tokenizers_own_and_are_made_once(encoder, study):
     encoder.tokenizer.add_tokens(["zebra"])  # another tokenizer has ids of its own
     corpora.tokenized(corpus, encoder.tokenizer, 12)
     assert len(arrows(study)) == len(before) + 1
-
-
-ODD_TEXTS = [
-    *ODD,
-    "two  spaces ",
-    "ideo\u3000graphic 東京 x",
-    "a\x1cb\x85c\xa0d",
-    "Ἐγώ εἰμι ΣΟΦΟΣ ok",
-    "cafe\u0301 ﬁre İstanbul",
-    "x" * 150 + " y",
-    "😀😀 " + " " * 90 + "我爱你",
-    "[CLS]ab[MASK] cd [SEP]",
-    "it's 3.5%…",
-]
-
-
-@pytest.mark.parametrize("max_length", [None, 3, 12])
-@pytest.mark.parametrize("shipped", ["tiny", None])
-def test_ids_of_odd_texts_are_the_tokenizers_own(encoder, shipped, max_length):
-    tokenizer = encoder.tokenizer
-    if shipped:
-        tokenizer = AutoTokenizer.from_pretrained(locate(shipped))
-    texts = [*ODD_TEXTS, *open_sentences(300)]
-    whole = {"add_special_tokens": False} if max_length is None else {"truncation": True}
-    found = tokens.token_ids(tokenizer, max_length)(texts)
-    assert found == tokenizer(texts, max_length=max_length, **whole)["input_ids"]
-
-
-def test_a_tokenizer_that_cuts_on_the_left_does_so_here(encoder):
-    encoder.tokenizer.truncation_side = "left"
-    found = tokens.token_ids(encoder.tokenizer, 6)(open_sentences(9))
-    assert found == encoder.tokenizer(open_sentences(9), truncation=True, max_length=6)["input_ids"]
 
 
 # --- the cache ---
