@@ -28,7 +28,7 @@ from .sources import ON_HUB, checked, folder, from_hub, local, open_file, revisi
 
 log = logging.getLogger(__name__)
 OPENERS = {".xz": lzma.open, ".gz": gzip.open}
-UNREADABLE = (lzma.LZMAError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError, EOFError)
+UNREADABLE = (OSError, lzma.LZMAError, zlib.error, UnicodeDecodeError, EOFError)
 BATCH = 20_000  # sentences that are read, or tokenised, at once
 DIGITS = 16  # of a key of the cache, and of the digest of a file's content
 CORPORA = {  # files of the data folder, or of ON_HUB; one sentence a line
@@ -184,12 +184,9 @@ def stored(key: str, batches: Callable[[], Iterable[dict]]) -> datasets.Dataset:
         log.warning("the cached table %s is damaged; it is made anew", path.name)
         path.unlink()
     new = temporary(cache_folder() / f"{key}.arrow")  # another process may make it, too
-    failed = []  # an error of what is to be written says nothing about the folder
     try:
-        made = write_atomically(new, lambda part: _write(part, _noting(batches, failed)))
+        made = write_atomically(new, lambda part: _write(part, batches()))
     except OSError as cause:
-        if cause in failed:
-            raise
         why = f"{cache_folder()} cannot be written ({cause.strerror or cause})"
         raise InputError(
             f"{why}; free its disk, or let MOCOSE_STUDY name another folder."
@@ -199,15 +196,6 @@ def stored(key: str, batches: Callable[[], Iterable[dict]]) -> datasets.Dataset:
 
 def _opened(path: Path, key: str) -> datasets.Dataset:
     return datasets.Dataset(datasets.table.MemoryMappedTable.from_file(str(path)), fingerprint=key)
-
-
-def _noting(batches: Callable[[], Iterable[dict]], errors: list[OSError]) -> Iterator[dict]:
-    """All batches; an error that ends them is put into `errors`."""
-    try:
-        yield from batches()
-    except OSError as cause:
-        errors.append(cause)
-        raise
 
 
 def _write(path: Path, batches: Iterable[dict]) -> None:

@@ -156,13 +156,14 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(study, monkeypatch):
     assert not list((study / "data" / "cache").iterdir())
 
 
-def test_an_error_of_what_is_to_be_cached_is_not_one_of_the_disk(study):
-    def batches():
-        yield {"sentence": ["One."]}
-        raise PermissionError(errno.EACCES, "Permission denied", "mine.txt")
+def test_a_text_that_cannot_be_read_is_not_blamed_on_the_disk(study, monkeypatch):
+    def refused(*_):
+        raise PermissionError(errno.EACCES, "Permission denied", "mine.txt.gz")
 
-    with pytest.raises(PermissionError, match=r"mine\.txt"):
-        corpora.stored("abc", batches)
+    (study / "mine.txt.gz").touch()
+    monkeypatch.setitem(corpora.OPENERS, ".gz", refused)
+    with pytest.raises(InputError, match=r"mine\.txt\.gz cannot be read as .*Permission denied"):
+        corpora.load_corpus(str(study / "mine.txt.gz"), 2)
     assert not list((study / "data" / "cache").iterdir())
 
 
