@@ -1,9 +1,8 @@
 """Files that exist whole or not at all."""
 
-import glob
 import os
 import platform
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -18,7 +17,7 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> Path:
     write, or `sweep`, removes what a killed process left of the temporary file.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    sweep(path)
+    sweep(path.parent, path.name)
     part = temporary(path)
     try:
         write(part)
@@ -31,22 +30,16 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> Path:
 
 
 def temporary(path: Path) -> Path:
-    """Where this process may write what is to become `path`; `sweep` and `sweep_below` know it."""
+    """Where this process may write what is to become `path`; `sweep` knows it."""
     return path.with_name(f".{path.name}.{HOST}.{os.getpid()}")
 
 
-def sweep(path: Path) -> None:
-    """Removes what killed processes of this machine left of their unfinished writes of `path`."""
-    _remove_dead(path.parent.glob(f".{glob.escape(path.name)}.{HOST}.*"))
+def sweep(folder: Path, name: str = "*") -> None:
+    """Removes what killed processes of this machine left of unfinished writes below `folder`.
 
-
-def sweep_below(folder: Path) -> None:
-    """The same for every file below `folder`."""
-    _remove_dead(folder.rglob(f".*.{HOST}.*"))
-
-
-def _remove_dead(parts: Iterable[Path]) -> None:
-    for part in parts:
+    They are those of all files, or of the ones called `name`.
+    """
+    for part in folder.rglob(f".{name}.{HOST}.*"):
         writer = part.suffix[1:]
         if writer.isdigit() and not psutil.pid_exists(int(writer)):
             part.unlink(missing_ok=True)

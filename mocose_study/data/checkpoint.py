@@ -69,7 +69,7 @@ class Checkpoint:
     def delete(self) -> None:
         """Removes the file, and what killed processes left of it, once the training has ended."""
         self.path.unlink(missing_ok=True)
-        sweep(self.path)
+        sweep(self.path.parent, self.path.name)
 
 
 def seconds_between() -> float:

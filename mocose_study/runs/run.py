@@ -11,7 +11,7 @@ from tqdm.auto import tqdm
 
 from mocose_study.config import Config, InputError, choose
 from mocose_study.data import benchmarks
-from mocose_study.data.atomic import sweep_below
+from mocose_study.data.atomic import sweep
 from mocose_study.data.checkpoint import Checkpoint, seconds_between
 from mocose_study.data.corpora import load_corpus
 from mocose_study.data.files import cache_folder, study_folder
@@ -74,7 +74,7 @@ def checkpoint_of(name: str) -> Checkpoint:
 
 def prepare(configs: Sequence[Config], bar: bool = False) -> None:
     """Checks and caches all that the runs share, before the first starts: bad input ends here."""
-    sweep_below(study_folder() / "data")
+    sweep(study_folder() / "data")
     device = default_device()
     seconds_between()
     for config in configs:

@@ -16,7 +16,7 @@ from texts import wait_for
 
 from mocose_lib import InputError
 from mocose_study.data import corpora
-from mocose_study.data.atomic import sweep, sweep_below
+from mocose_study.data.atomic import sweep
 from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.runs import pool
 from mocose_study.runs import run as runs
@@ -51,7 +51,7 @@ def check_kills(small, study, kills, steps, seeds):
         finished = {path.name: path.read_bytes() for path in folder.glob("*.json")}
         assert all(read_run(folder / name) for name in finished)
     assert job.exitcode == 0
-    sweep_below(study / "data")
+    sweep(study / "data")
     left = [*folder.iterdir(), *(study / "data" / "checkpoints").iterdir()]
     assert sorted(p.name for p in left) == sorted(f"{name}.json" for name in unbroken)
     for name, before in unbroken.items():
@@ -177,9 +177,9 @@ def test_unfinished_writes_of_killed_processes_are_swept_and_those_of_others_sta
     kept = {f".a.json.{here}.{os.getppid()}", f".a.json.elsewhere.{gone.pid}", "b.json"}
     for name in (dead, other, *kept):
         (folder / name).write_text("half")
-    sweep(folder / "a.json")
+    sweep(folder, "a.json")
     assert {path.name for path in folder.iterdir()} == kept | {other}
-    sweep_below(study / "data")
+    sweep(study / "data")
     assert {path.name for path in folder.iterdir()} == kept
 
 
@@ -190,5 +190,5 @@ def test_a_table_that_waits_for_its_name_is_swept_when_its_writer_is_killed(stud
     job.start()
     job.join()
     (left,) = (study / "data" / "cache").iterdir()
-    sweep_below(study / "data")
+    sweep(study / "data")
     assert job.exitcode == -signal.SIGKILL and not left.exists()
