@@ -26,7 +26,12 @@ class Checkpoint:
     """
 
     def __init__(self, path: Path):
-        self.path, self.seconds = path, seconds_between()
+        text = os.environ.get("MOCOSE_CHECKPOINT_SECONDS", "30")
+        if not text.isdecimal():
+            raise InputError(
+                f"MOCOSE_CHECKPOINT_SECONDS = {text!r} must be a whole number of seconds."
+            )
+        self.path, self.seconds = path, float(text)
         self.written, self.took = time.monotonic(), 0.0
 
     def due(self) -> bool:
@@ -70,11 +75,3 @@ class Checkpoint:
         """Removes the file, and what killed processes left of it, once the training has ended."""
         self.path.unlink(missing_ok=True)
         sweep(self.path.parent, self.path.name)
-
-
-def seconds_between() -> float:
-    """What MOCOSE_CHECKPOINT_SECONDS says. Raises InputError when it is no number of seconds."""
-    text = os.environ.get("MOCOSE_CHECKPOINT_SECONDS", "30")
-    if not text.isdecimal():
-        raise InputError(f"MOCOSE_CHECKPOINT_SECONDS = {text!r} must be a whole number of seconds.")
-    return float(text)

@@ -12,7 +12,7 @@ from tqdm.auto import tqdm
 from mocose_study.config import Config, InputError, choose
 from mocose_study.data import benchmarks
 from mocose_study.data.atomic import sweep
-from mocose_study.data.checkpoint import Checkpoint, seconds_between
+from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.data.corpora import load_corpus
 from mocose_study.data.files import cache_folder, study_folder
 from mocose_study.data.labelled import transfer_tasks
@@ -76,7 +76,6 @@ def prepare(configs: Sequence[Config], bar: bool = False) -> None:
     """Checks and caches all that the runs share, before the first starts: bad input ends here."""
     sweep(study_folder() / "data")
     device = default_device()
-    seconds_between()
     for config in configs:
         choose(METHODS, config.method, "method")
         check_precision(config, device)
