@@ -27,7 +27,6 @@ from mocose_study.config.profiles import PretrainConfig
 from mocose_study.data.atomic import write_atomically
 from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.data.corpora import load_corpus, tokenized
-from mocose_study.data.files import encoders_folder
 from mocose_study.fast.memory import keep_freed_memory
 from mocose_study.fast.processor import default_device, fast_in_bf16, processor
 
@@ -189,14 +188,13 @@ def save_encoder(model: BertForPreTraining, tokenizer: BertTokenizerFast, folder
     tokenizer.save_pretrained(folder)
 
 
-def make_encoder(config: PretrainConfig, folder: Path | None = None) -> Path:
-    """Tokenizer and training: `mocose pretrain`. Returns the encoder's folder.
+def make_encoder(config: PretrainConfig, folder: Path) -> None:
+    """Tokenizer and training: `mocose pretrain`.
 
     Raises InputError when the corpus is missing. Interrupted, it goes on from `state.pt`. Two
     trainings of a vocabulary may break ties differently: to repeat an encoder to the letter,
     put its tokenizer files into the folder first.
     """
-    folder = folder or encoders_folder() / config.name
     if (folder / "pretraining.json").exists():
         raise InputError(f"there is an encoder in {folder} already; give another --folder.")
     corpus = load_corpus(config.corpus, config.corpus_size)
@@ -209,4 +207,3 @@ def make_encoder(config: PretrainConfig, folder: Path | None = None) -> Path:
         tokenizer.save_pretrained(folder)
     pretrain(config, tokenized(corpus, tokenizer, None), tokenizer, folder, default_device())
     (folder / "state.pt").unlink(missing_ok=True)
-    return folder

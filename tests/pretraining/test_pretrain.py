@@ -206,7 +206,8 @@ def test_a_damaged_checkpoint_is_dropped_and_pretraining_starts_anew(pretrained,
 
 def test_make_encoder_leaves_what_plain_transformers_loads(text, study):
     config = replace(SMALL, corpus=str(text), steps=2)
-    folder = p.make_encoder(config, study / "encoder")
+    folder = study / "encoder"
+    p.make_encoder(config, folder)
     assert not (folder / "state.pt").exists()
     assert AutoModel.from_pretrained(folder).config.hidden_size == 16
     assert AutoModelForMaskedLM.from_pretrained(folder).config.vocab_size == 400
