@@ -80,12 +80,11 @@ def corpus_files(name: str) -> list[Path]:
     files = CORPORA[name]
     if name == "open":
         return [open_file(Path(file).name) for file in files]
-    on_hub = ON_HUB.keys() >= set(files)
-    if (data := folder()) and (not on_hub or all(map(local, files))):
-        return [checked(data, file) for file in files]
-    if not on_hub:
+    if set(files) <= ON_HUB.keys():
+        return [local(file) or from_hub(file) for file in files]
+    if not (data := folder()):
         raise InputError(f"corpus {name!r} needs a data folder; give --data or MOCOSE_DATA.")
-    return [from_hub(file) for file in files]
+    return [checked(data, file) for file in files]
 
 
 def hub_name(name: str) -> bool:
