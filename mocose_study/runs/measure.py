@@ -12,12 +12,12 @@ from mocose_lib.evaluation import evaluate, transfer
 from mocose_lib.evaluation.sts import Encode, cached, similarities
 from mocose_study.claims import stats
 from mocose_study.claims.record import rules_on_record
-from mocose_study.config import Config, choose
+from mocose_study.config import Config
 from mocose_study.data import benchmarks, contents
 from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.data.labelled import TRANSFER, transfer_tasks
 from mocose_study.fast import logistic
-from mocose_study.fast.processor import check_precision, default_device
+from mocose_study.fast.processor import default_device
 from mocose_study.systems import METHODS, probe
 from mocose_study.systems.base import Fitted
 
@@ -39,14 +39,12 @@ def measured(
     """Trains `config`, going on from `checkpoint` if it is there: what its run file says.
 
     `save` is called with the trained system. `seconds` counts the training before an
-    interruption, too. Raises InputError when bf16 is asked for on a processor that is slow at it.
+    interruption, too.
     """
-    fit = choose(METHODS, config.method, "method")
     device = device or default_device()
-    check_precision(config, device)
     code, rules = method_code(config.method), rules_on_record()
     started = time.monotonic()
-    fitted = fit(config, checkpoint, device, bar)
+    fitted = METHODS[config.method](config, checkpoint, device, bar)
     trained = time.monotonic()
     if save:
         save(fitted)

@@ -94,7 +94,7 @@ def test_an_interrupted_run_ends_with_the_same_numbers(small, eager, monkeypatch
 def test_bf16_is_refused_where_the_processor_is_slow_at_it(small, monkeypatch):
     monkeypatch.setattr(processor, "instruction_sets", lambda: ["avx2"])
     with pytest.raises(InputError, match="set precision = 'float32', or use a GPU"):
-        made(small(precision="bf16"))
+        run.prepare([small(precision="bf16")])
     monkeypatch.setattr(processor, "instruction_sets", lambda: ["avx2", "amx_bf16"])
     processor.check_precision(small(precision="bf16"), "cpu")
 
