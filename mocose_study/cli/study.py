@@ -58,21 +58,16 @@ class Results(Sized):
     """Mean, 95 % interval and number of seeds of every point of the sections."""
 
     sections: Positional[tuple[str, ...]] = ()  # Names that `mocose sections` lists; default: all.
-    markdown: bool = False  # As a Markdown table with one column per task.
     # Instead: the runs made with other code of their method, or that do not say with which.
     stale: bool = False
 
     def main(self) -> None:
-        from mocose_study.results.show import scores_markdown
         from mocose_study.results.tables import summary, table_of
         from mocose_study.runs.method import outdated
         from mocose_study.sections import GRIDS
 
         for name in self.sections or tuple(GRIDS):
             grid = choose(GRIDS, name, "section")
-            if self.markdown:
-                print(scores_markdown(grid, self.profile))
-                continue
             if self.stale:
                 found = outdated(grid.configs(self.profile), self.profile)
                 print(f"{name} ({self.profile}): {len(found)} runs made with other method code")
