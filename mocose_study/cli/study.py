@@ -3,7 +3,7 @@
 What a command needs is imported when it runs, so that help and errors come at once.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from tyro.conf import Positional
@@ -100,7 +100,6 @@ class Pretrain(Data):
     """Trains an encoder on masked words into data/encoders/<name>; goes on where it stopped."""
 
     profile: str = "tiny"  # A profile of pre-training, such as tiny or mini.
-    steps: int | None = None  # Steps; default: the profile's.
     folder: Path | None = None  # Where the encoder goes; default: data/encoders/<profile>.
     card: bool = False  # Only writes the model card anew, with the scores of the runs there are.
 
@@ -109,9 +108,6 @@ class Pretrain(Data):
         from mocose_study.results.use import write_card
 
         config = choose(PRETRAINING, self.profile, "pre-training profile")
-        if self.steps is not None and self.steps < 1:
-            raise InputError(f"--steps {self.steps} is not possible; it must be 1 or more.")
-        config = replace(config, steps=self.steps) if self.steps else config
         folder = self.folder or encoders_folder() / config.name
         if not self.card:
             make_encoder(config, folder)
