@@ -1,11 +1,10 @@
 """Figures of a benchmark, from the tables of `tables`."""
 
-import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from mocose_study.results.style import OURS, PAPER, WIDTH, log_axis, mark_legend, rows_figure, style
+from mocose_study.results.style import OURS, PAPER, log_axis, mark_legend, panel, rows_figure, style
 
 
 def ratios(table: pd.DataFrame) -> Figure:
@@ -25,11 +24,10 @@ def ratios(table: pd.DataFrame) -> Figure:
 
 def breakdown(table: pd.DataFrame) -> Figure:
     """A bar a step, made of what its time goes into."""
-    style()
     table = table.assign(step=table["encoder"] + " " + table["precision"])
     wide = table.pivot(index="step", columns="kind", values="milliseconds")
     share = 100 * wide[table["kind"].unique()].div(wide.sum(axis=1), axis=0)
-    figure, ax = plt.subplots(figsize=(WIDTH, 0.6 * len(wide) + 2.0))
+    figure, ax = panel(0.6 * len(wide) + 2.0)
     colors = sns.color_palette("colorblind", share.shape[1])
     share.plot.barh(stacked=True, ax=ax, color=colors, width=0.7, legend=False)
     ax.set(xlabel="share of a training step (%)", ylabel="", xlim=(0, 100))
