@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache, partial
 from itertools import cycle, islice, product
 from pathlib import Path
-from types import MappingProxyType, SimpleNamespace
+from types import SimpleNamespace
 
 import torch
 from transformers import AutoTokenizer
@@ -29,12 +29,12 @@ from .clock import Cases, apart, timed
 
 LENGTH = 32  # tokens a sentence, at most
 BASE = "12x768"  # BERT-base
-VOCABULARY = {BASE: 30_522}  # as wide as its own, though `tiny`'s tokenizer uses a part alone
+BASE_WORDS = 30_522  # its vocabulary, though `tiny`'s tokenizer uses a part of it alone
 OPEN = 40_000  # sentences of the corpus "open"
 MOST_STEPS = 2_000  # of sentence-transformers in a turn: all its sentences are laid out before
 Sizes = SimpleNamespace  # a table of sizes.toml
 _READ = read_toml(__package__, "sizes")
-SIZES = MappingProxyType({name: Sizes(**_READ["quick"] | t) for name, t in _READ.items()})
+SIZES = {name: Sizes(**_READ["quick"] | table) for name, table in _READ.items()}
 
 
 def pretraining_of(encoder: str, **changes) -> PretrainConfig:
@@ -55,7 +55,7 @@ def encoder_folder(name: str) -> str:
     if not (folder / "model.safetensors").exists():
         tokenizer = AutoTokenizer.from_pretrained(locate("tiny"))
         tokenizer.save_pretrained(folder)
-        words = VOCABULARY.get(name, len(tokenizer))
+        words = BASE_WORDS if name == BASE else len(tokenizer)
         new_model(pretraining_of(name, vocab_size=words)).bert.save_pretrained(folder)
     return str(folder)
 
