@@ -53,16 +53,12 @@ def bench(
         raise InputError(f"{authors} is no checkout of the authors' code: no mocose.py.")
     library()
     asked = {"repeats": repeats or sizes["repeats"], "seconds": seconds or sizes["seconds"]}
-    wanted = [p for p in PARTS if (p in parts if parts else has_gpu or p != "gpu")]
-    threads = torch.get_num_threads()
+    wanted = parts or [part for part in PARTS if has_gpu or part != "gpu"]
     torch.set_num_threads(1)
-    try:
-        return _measured(profile, Sizes(**sizes | asked), wanted, authors, bar)
-    finally:
-        torch.set_num_threads(threads)
+    return _measured(profile, Sizes(**sizes | asked), wanted, authors, bar)
 
 
-def _measured(profile: str, sizes: Sizes, wanted: list[str], checkout, bar: bool) -> Path:
+def _measured(profile: str, sizes: Sizes, wanted, checkout: Path | None, bar: bool) -> Path:
     unfinished = study_folder() / "data" / "checkpoints" / f"bench-{profile}.json"
     about = {"profile": profile, "sizes": vars(sizes)}
     record = json.loads(unfinished.read_text()) if unfinished.exists() else {}
