@@ -13,17 +13,13 @@ from torch.nn import functional as F
 from mocose_lib.shapes import Mask, Positions, Vectors, Words
 
 KINDS = ("bert", "roberta", "xlm-roberta", "camembert")  # one structure, the same names
-PARTS = {"attention.self.query", "attention.self.dropout", "intermediate.dense", "output.LayerNorm"}
 
 
 def applies(model: nn.Module) -> bool:
     """Whether `first_token(model, ...)` is what the whole model would give."""
     config = model.config
-    usual = config._attn_implementation == "sdpa" and not getattr(config, "is_decoder", False)
-    if not usual or config.model_type not in KINDS:
-        return False
-    names = {name for name, _ in model.encoder.layer[-1].named_modules()}
-    return names >= PARTS
+    usual = config.model_type in KINDS and not config.is_decoder
+    return usual and config._attn_implementation == "sdpa"
 
 
 def first_token(
