@@ -185,11 +185,10 @@ def by_task(grid: Grid, runs: pd.DataFrame, paper: dict[str, float]) -> pd.DataF
     """One row per system: the mean of each test task, their average with its 95 % interval, n,
     the average after the last step, and the papers' average."""
     tasks = [column for column in runs if column.endswith(" test all")]
-    means = runs.groupby("label")[tasks].mean()
+    means = runs.groupby("label")[tasks].mean().loc[labels_of(grid, runs)]
     means = means.rename(columns=lambda column: column.removesuffix(" test all"))
-    average = beside_paper(grid, runs).set_index("point").rename(columns={"mean": "avg"})
-    average = average[[c for c in ("avg", "low", "high", "n", "last step") if c in average]]
-    table = means.join(average).loc[labels_of(grid, runs)]
+    all_tasks = beside_paper(grid, runs).set_index("point").rename(columns={"mean": "avg"})
+    table = means.join(all_tasks.filter(["avg", "low", "high", "n", "last step"]))
     table = table.assign(paper=table.index.map(paper).astype(float))
     return table.rename_axis("system").round(2).reset_index()
 
