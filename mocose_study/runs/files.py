@@ -10,10 +10,6 @@ from mocose_study.data.atomic import write_atomically
 from mocose_study.data.files import study_folder
 from mocose_study.data.sources import warn_once
 
-PARTS = dict(  # what a run file has at least
-    id=str, config=dict, inputs=dict, metrics=dict, progress=dict, seconds=float, stamp=dict
-)
-
 
 def run_id(config: Config) -> str:
     """The run's name: its method and a digest of all fields and of the contents they name."""
@@ -49,7 +45,7 @@ def write_run(path: Path, record: dict) -> None:
 def read_run(path: Path) -> dict:
     """The record of a run file.
 
-    Raises InputError when the file is missing, cut off, changed, or not of the right form.
+    Raises InputError when the file is missing, cut off, or changed.
     """
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -58,12 +54,6 @@ def read_run(path: Path) -> dict:
         raise InputError(f"there is no run file {path}; `mocose grid` makes it.") from None
     except (ValueError, AttributeError, TypeError) as cause:
         raise _damaged(path, str(cause)) from None
-    for name, kind in PARTS.items():
-        if not isinstance(record.get(name), kind):
-            raise _damaged(path, f"it has no {name} of the right type")
-    numbers = record["metrics"].values()
-    if not all(value is None or type(value) in (int, float) for value in numbers):
-        raise _damaged(path, "a metric is no number")
     if told != digest(record) or record["id"] != path.stem:
         raise _damaged(path, "its content does not match its digest or its name")
     return record

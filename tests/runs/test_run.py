@@ -12,7 +12,7 @@ from mocose_study.config import Config
 from mocose_study.data import benchmarks
 from mocose_study.fast import processor
 from mocose_study.runs import curves, measure, run
-from mocose_study.runs.files import is_done, read_run, run_file, run_id, write_run
+from mocose_study.runs.files import is_done, read_run, run_file, run_id
 from mocose_study.runs.method import method_code
 
 
@@ -115,17 +115,10 @@ def test_curves_for_tensorboard_and_as_csv(finished, tmp_path):
 
 
 # --- run files that are not as they were written ---
-def rewritten(path, **changes):
-    write_run(path, read_run(path) | changes)
-
-
 DAMAGES = {
     "truncated": lambda p: p.write_text(p.read_text()[:500]),
     "binary": lambda p: p.write_bytes(b"\xff\xfe\x00" * 40),
     "a list": lambda p: p.write_text("[]"),
-    "without metrics": lambda p: rewritten(p, metrics=None),
-    "with a text for a number": lambda p: rewritten(p, metrics={"sts_avg": "99.0"}),
-    "with a text for its seconds": lambda p: rewritten(p, seconds="long"),
     "edited": lambda p: p.write_text(
         p.read_text().replace(str(read_run(p)["metrics"]["sts_avg"]), "99.0")
     ),
