@@ -41,6 +41,7 @@ class Fitted:
 
 def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> Encoder:
     """The encoder with which a run starts, on its device."""
+    torch.manual_seed(config.seed)  # a checkpoint without pooler gets a fresh one
     options = (config.pooling, config.encoder_layers, config.dropout, config.eval_max_length)
     encoder = kind.load(encoders.source(config.encoder), *options).to(device)
     content = repr(encoder.tokenizer) + encoder.tokenizer.backend_tokenizer.to_str()
@@ -184,7 +185,6 @@ class System(nn.Module):
 
 def fit(kind: type[System], config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
     """Trains a system of that kind as the Config says."""
-    torch.manual_seed(config.seed)  # a checkpoint without pooler gets a fresh one here
     encoder = load_encoder(config, device, kind.encoder_kind)
     system = kind(config, encoder, kind.inputs(config, encoder, bar)).to(device)
     return train_system(config, system, checkpoint, bar)

@@ -15,7 +15,6 @@ inputs = training_ids
 
 
 def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
-    torch.manual_seed(config.seed)  # a checkpoint without pooler gets a fresh one here
     encoder = load_encoder(config, device)
     probe = Probe(encoder.encode, config.benchmark)
     evaluation = Evaluation(config, encode_as(config, encoder), probe)

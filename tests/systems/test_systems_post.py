@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from texts import open_sentences
 
-from mocose_lib import InputError
+from mocose_lib import Encoder, InputError
 from mocose_study.systems import METHODS, word_counts
 from mocose_study.systems.base import statistics_texts
 from mocose_study.systems.whitening import whitening
@@ -157,3 +157,10 @@ def test_a_random_encoder_has_the_shape_alone(small):
     assert np.array_equal(first, encode(encoder_init="random", seed=1))
     assert first.shape == second.shape and not np.allclose(first, second, atol=0.1)
     assert not np.allclose(first, encode(), atol=0.1)
+
+
+def test_a_pooler_that_no_checkpoint_brought_is_drawn_by_the_seed(small, tiny, tmp_path):
+    bare = Encoder.load(tiny).save(tmp_path / "bare")  # which leaves the pooler out
+    config = small(method="untrained", encoder=str(bare), pooling="cls_pooler")
+    first, second = (METHODS["untrained"](config).encode(SENTENCES) for _ in range(2))
+    assert np.array_equal(first, second)
