@@ -26,12 +26,12 @@ class Enough(Exception):
     """Ends a training from inside."""
 
 
-def run(train: Callable[[], object], tick: Callable[[], None]) -> None:
-    """Trains, with a `tick` after each step of an optimiser, until that raises Enough."""
+def run(tick: Callable[[], None], train: Callable, *arguments) -> None:
+    """`train(*arguments)`, with a tick after each step of an optimiser, until that raises Enough."""
     hook = register_optimizer_step_post_hook(lambda *_: tick())
     try:
         with suppress(Enough):
-            train()
+            train(*arguments)
     finally:
         hook.remove()
 
@@ -65,10 +65,10 @@ class Clock:
         return {"seconds": wall, "cpu_seconds": cpu, "steps": steps}
 
 
-def timed(train: Callable[[], object], seconds: float) -> dict[str, float]:
-    """What a step of the training takes, from steps of `seconds` in all."""
+def timed(seconds: float, train: Callable, *arguments) -> dict[str, float]:
+    """What a step of `train(*arguments)` takes, from steps of `seconds` in all."""
     clock = Clock(seconds)
-    run(train, clock.tick)
+    run(clock.tick, train, *arguments)
     return clock.result()
 
 

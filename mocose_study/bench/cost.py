@@ -73,13 +73,13 @@ def predicted(table: pd.DataFrame, peak: float, fit: pd.Series) -> pd.Series:
 
 def cases(sizes: Sizes, precision: str) -> Cases:
     for what, value, config in points(sizes, precision):
-        turn = partial(timed, partial(fit, config), sizes.seconds)
+        turn = partial(timed, sizes.seconds, fit, config)
         yield {"varied": what, "value": value, **features(config)}, {f"{what} {value}": turn}
 
 
 def peak_memory(config: Config) -> float:
     """Megabytes that this process, a new one, holds after some steps; on Linux, at most held."""
-    timed(partial(fit, config), 0.0)
+    timed(0.0, fit, config)
     told = Path("/proc/self/status")  # getrusage knows the peak of the parent, too
     lines = told.read_text().splitlines() if told.exists() else []
     peaks = [int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:")]

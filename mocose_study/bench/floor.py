@@ -15,7 +15,7 @@ LARGE = {  # m, k, n
 }
 
 
-def flops(train: Callable[[], object], steps: int = 1) -> float:
+def flops(steps: int, train: Callable, *arguments) -> float:
     """Operations of a step's matrix products as torch counts them, mean over the first `steps`.
 
     A product of (m, k) with (k, n) has 2 m k n: a product and a sum for each triple.
@@ -29,7 +29,7 @@ def flops(train: Callable[[], object], steps: int = 1) -> float:
             raise Enough
 
     with FlopCounterMode(display=False) as counter:
-        run(train, tick)
+        run(tick, train, *arguments)
     return counter.get_total_flops() / steps
 
 

@@ -61,7 +61,7 @@ def milliseconds(config: Config, seconds: float) -> dict[str, float]:
         if len(clock.wall) == WARM + 1:  # the first steps do not count
             profiler.start()
 
-    run(partial(fit, config), tick)
+    run(tick, fit, config)
     profiler.stop()
     step = clock.result()
     found = dict.fromkeys((*KINDS, ELEMENTWISE), 0.0)
@@ -138,7 +138,7 @@ def evaluation(sizes: Sizes) -> Cases:
         turns = {
             "STS": partial(clocked, our_sts, encoder, name),
             "probe": partial(probing, encoder, name, sizes.seconds),
-            "step": partial(timed, partial(fit, config), sizes.seconds),
+            "step": partial(timed, sizes.seconds, fit, config),
         }
         if folder():
             turns["transfer"] = partial(transfer_turn, encoder)
@@ -190,7 +190,7 @@ def resident_memory(sizes: Sizes) -> list[dict]:
         if len(seen) > sizes.memory_steps:
             raise Enough
 
-    run(partial(fit, config), tick)
+    run(tick, fit, config)
     return seen[:: max(1, sizes.memory_steps // NOTES)]
 
 
@@ -222,7 +222,7 @@ def gpu(sizes: Sizes, device: str = "cuda", encoder: str = BASE) -> Cases:
     """A MoCoSE step of BERT-base beside its floor, and many small runs side by side."""
     config = config_of(encoder, "full", "bf16", sizes.sentences)
     turns = {
-        "MoCoSE bf16": partial(timed, partial(fit, config, device), sizes.seconds),
+        "MoCoSE bf16": partial(timed, sizes.seconds, fit, config, device),
         "floor bf16": partial(at_peak, config, "bf16", sizes.seconds, device),
         "one at a time": partial(side_by_side, 1, 1, sizes, device),
         "side by side": partial(side_by_side, sizes.gpu_runs, 1, sizes, device),

@@ -110,9 +110,9 @@ def step_flops(config: Config | PretrainConfig) -> float:
     They are counted on a step on the CPU in float32. Precision and device change none of them.
     """
     if isinstance(config, PretrainConfig):
-        return floor.flops(partial(pretrain_steps, replace(config, bf16=False)), steps=2)
+        return floor.flops(2, pretrain_steps, replace(config, bf16=False))
     full = vary(config, queue_init=config.queue_size, precision="float32")
-    return floor.flops(partial(fit, full))
+    return floor.flops(1, fit, full)
 
 
 def at_peak(config, precision: str, seconds: float, device: str = "cpu") -> dict[str, float]:
@@ -127,18 +127,15 @@ def cases(sizes: Sizes, precisions: tuple[str, ...], checkout: Path | None) -> C
     come, in batches of one length (ours, its default) or mixed and padded (all others).
     """
     for encoder, text in product(sizes.encoders, sizes.texts):
-        turns = {}
+        turns, step = {}, partial(timed, sizes.seconds)
         for precision in precisions:
             ours = config_of(encoder, text, precision, sizes.sentences)
             mixed = vary(ours, batch_lengths="mixed")
-            loops = {
-                f"MoCoSE {precision}": partial(fit, ours),
-                f"SimCSE {precision}": partial(fit, vary(ours, method="simcse")),
-                f"sentence-transformers SimCSE {precision}": partial(their_simcse, mixed),
-            }
+            turns[f"MoCoSE {precision}"] = partial(step, fit, ours)
+            turns[f"SimCSE {precision}"] = partial(step, fit, vary(ours, method="simcse"))
+            turns[f"sentence-transformers SimCSE {precision}"] = partial(step, their_simcse, mixed)
             if precision == "float32":
-                loops["MoCoSE without fast forms"] = partial(fit, vary(mixed, fast=False))
-            turns |= {name: partial(timed, loop, sizes.seconds) for name, loop in loops.items()}
+                turns["MoCoSE without fast forms"] = partial(step, fit, vary(mixed, fast=False))
             if text == "full":
                 turns[f"floor {precision}"] = partial(at_peak, ours, precision, sizes.seconds)
             if checkout and precision == "float32":
@@ -153,7 +150,7 @@ def pretraining(sizes: Sizes, precisions: tuple[str, ...]) -> Cases:
         turns = {}
         for precision in precisions:
             config = pretraining_of(encoder, bf16=precision == "bf16")
-            step = partial(timed, partial(pretrain_steps, config), sizes.seconds)
+            step = partial(timed, sizes.seconds, pretrain_steps, config)
             turns[f"pre-training {precision}"] = partial(apart, step)
             turns[f"floor {precision}"] = partial(at_peak, config, precision, sizes.seconds)
         yield {"encoder": encoder, "tokens": config.tokens_per_batch}, turns

@@ -38,7 +38,7 @@ def test_operations_of_a_linear_layer_by_hand():
             layer(torch.ones(3, 4)).sum().backward()
             optimizer.step()
 
-    assert floor.flops(train) == floor.flops(train, steps=3) == 240
+    assert floor.flops(1, train) == floor.flops(3, train) == 240
 
 
 @pytest.mark.parametrize(("fast", "expected"), [(True, 1_440_768), (False, 2_653_184)])
@@ -74,7 +74,7 @@ def test_the_clock_leaves_the_first_steps_out(monkeypatch):
         found.tick()
     assert found.result()["seconds"] == 2 and found.result()["steps"] == 3
     with pytest.raises(ValueError, match="too few"):
-        clock.timed(lambda: None, 1.0)
+        clock.timed(1.0, lambda: None)
 
 
 def test_every_competitor_has_one_turn_in_each_round():
@@ -342,13 +342,13 @@ def test_a_turn_of_every_system_is_timed(small, monkeypatch):
     torch.manual_seed(0)
     monkeypatch.setattr(training, "OPEN", 500)
     config = small(steps=1_000, corpus_size=300, batch_size=8, eval_every=1_000, mlp="never")
-    for train in (
-        partial(training.fit, vary(config, fast=False)),
-        partial(training.fit, vary(config, method="simcse")),
-        partial(training.their_simcse, config),
-        partial(training.pretrain_steps, SMALL),
+    for train, configured in (
+        (training.fit, vary(config, fast=False)),
+        (training.fit, vary(config, method="simcse")),
+        (training.their_simcse, config),
+        (training.pretrain_steps, SMALL),
     ):
-        row = clock.timed(train, 0.01)
+        row = clock.timed(0.01, train, configured)
         assert row["seconds"] > 0 and row["steps"] >= 1
 
 
