@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from safetensors import SafetensorError
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModel, AutoTokenizer
+from transformers import AutoConfig, AutoModel, AutoTokenizer, logging
 
 from . import saving
 from .settings import InputError, Range, check
@@ -175,14 +175,17 @@ def damaged(name: str | Path, why: str) -> InputError:
 @contextmanager
 def readable(name: str | Path):
     """Says in one sentence that a folder cannot be read, or that the hub has no such model."""
+    told = logging.get_verbosity()
+    logging.set_verbosity_error()  # `check_complete` tells of the weights that matter
     try:
         yield
     except (OSError, ValueError, LookupError, TypeError, SafetensorError, RuntimeError) as cause:
         if Path(name).is_dir():
             raise damaged(name, str(cause).partition("\n")[0]) from cause
-        sentence = f"encoder {str(name)!r} is no folder with a model, and the hub did not give it "
-        sentence += f"({type(cause).__name__}); check the name or the connection."
-        raise InputError(sentence) from cause
+        why = f"the hub did not give it ({type(cause).__name__}); check the name or the connection."
+        raise InputError(f"encoder {str(name)!r} is no folder with a model, and {why}") from cause
+    finally:
+        logging.set_verbosity(told)
 
 
 def check_complete(name: str | Path, tokenizer, report: dict) -> None:
@@ -195,10 +198,7 @@ def check_complete(name: str | Path, tokenizer, report: dict) -> None:
 
 
 def make_identity(part: nn.Module) -> None:
-    """Makes a linear layer the identity (cut, or filled with zeros, where it is not square).
-
-    An encoder has to adapt to random heads, which costs a small one what it has learnt.
-    """
+    """Makes a linear layer the identity; random heads cost a small encoder what it has learnt."""
     if isinstance(part, nn.Linear):
         nn.init.eye_(part.weight)
         nn.init.zeros_(part.bias)

@@ -118,8 +118,7 @@ class Trainer:
 
     def resume(self, checkpoint: Checkpoint | None) -> None:
         """Goes on from `checkpoint` if it holds a state."""
-        device = next(self.online.parameters()).device
-        if checkpoint and (state := checkpoint.read(device)):
+        if checkpoint and (state := checkpoint.read(self.trained[0].device)):
             self.load(state)
 
     def steps(self, name: str, bar: bool) -> Iterator[int]:

@@ -1,8 +1,8 @@
 """How old a queued key may get before it differs from what the present target would give.
 
-Equation 4 of MoCoSE counts how far back the queue reaches; no paper measures how much of that
-still holds. Keys are (n, dim) arrays of the same n sentences: `stored` come from the queue,
-`fresh` and `again` from two passes of the present target, which differ by dropout.
+Equation 4 of MoCoSE counts how far back the queue reaches, not how much of that still holds. Keys
+are (n, dim) arrays of the same n sentences: `stored` come from the queue, `fresh` and `again` from
+two passes of the present target, which differ by dropout.
 """
 
 import numpy as np

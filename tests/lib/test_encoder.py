@@ -10,6 +10,7 @@ import torch
 from conftest import same
 from safetensors.torch import load_file, save_file
 from texts import SENTENCES, open_pairs
+from transformers import logging
 
 from mocose_lib import Encoder, InputError
 from mocose_lib.evaluation import sts
@@ -208,3 +209,10 @@ def test_code_in_an_encoders_folder_is_never_executed(tiny, tmp_path):
         Encoder.load(folder).encode(SENTENCES), Encoder.load(tiny).encode(SENTENCES)
     )
     assert not touched.exists()
+
+
+def test_loading_is_silent_about_heads_that_an_encoder_does_not_need(tiny, capfd):
+    """The folder has the heads of the pre-training; transformers would print a table of them."""
+    told = logging.get_verbosity()
+    Encoder.load(tiny)
+    assert "UNEXPECTED" not in capfd.readouterr().err and logging.get_verbosity() == told
