@@ -80,8 +80,8 @@ def beside_paper(
     rows = {label: (table[label] - table[reference]).dropna().to_numpy() for label in labels}
     rows_of_dots(ax, rows | {reference: np.zeros(1)})
     marks = {"ours: seeds, mean, 95 % interval": ("o", OURS)}
-    marks |= {"the paper's number": ("D", PAPER)} if reference in paper else {}
-    marks |= {"a claim holds from here on": (CARETRIGHT, "black")} if edges else {}
+    marks |= {"the paper": ("D", PAPER)} if reference in paper else {}
+    marks |= {"a claim holds beyond": (CARETRIGHT, "black")} if edges else {}
     mark_legend(figure, marks)
     return figure
 
