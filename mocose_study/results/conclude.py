@@ -61,10 +61,10 @@ def answer(grids: list[Grid], profile: str, seeds=None) -> Markdown:
 def conclusion(grids: list[Grid], profile: str, seeds=None, second: str = "") -> Markdown:
     """What the papers say, what we see, how sure we are, and why it may differ.
 
-    `second` is another profile; the grids that have runs there get a paragraph for it, too.
+    `second` is another profile; the grids with claims that are judged there get a paragraph for it.
     """
     parts = [paragraph(grid, profile, seeds, brief=False) for grid in grids]
-    again = [grid for grid in grids if second and grid.claims and len(table_of(grid, second))]
+    again = [grid for grid in grids if second and grid.claims and is_judged(grid, second)]
     parts += [f"*At {second}:* {paragraph(grid, second, None, brief=False)}" for grid in again]
     ours, paper = configure(profile), configure("base")
     made = [configure(profile, **grid.fields_at(profile)) for grid in grids]
@@ -78,6 +78,12 @@ def conclusion(grids: list[Grid], profile: str, seeds=None, second: str = "") ->
     return Markdown("\n\n".join(["## What a reader should take away", *parts, why]))
 
 
+def is_judged(grid: Grid, profile: str) -> bool:
+    """Whether the profile has the runs of any claim of the grid."""
+    found = verdicts_on(grid, table_of(grid, profile))
+    return not isinstance(found, str) and found["verdict"].ne("no runs").any()
+
+
 def paragraph(grid: Grid, profile: str, seeds, brief: bool) -> str:
     """The sentences on one grid, after its question."""
     runs, question = table_of(grid, profile, seeds), f"**{grid.question}**"
@@ -86,22 +92,31 @@ def paragraph(grid: Grid, profile: str, seeds, brief: bool) -> str:
     found, (metric, means) = verdicts_on(grid, runs), means_of(grid, runs)
     first, counted, against = "", found, ""
     if not isinstance(found, str):
-        first, against = headline(found), opposed(found)
-        one = f"Its one claim is {found['verdict'].iloc[0]}."
-        counted = f"Verdicts on its {len(found)} claims: {tally(found)}." if len(found) > 1 else one
+        lead = leading(found)
+        first, against = headline(lead), opposed(found[found["id"] != lead["id"]])
+        counted = f"Verdicts on its {len(found)} claims: {tally(found)}."
+        if len(found) == 1:
+            counted = f"Its one claim is {lead['verdict']}." if brief or not first else ""
     where, how_sure = (spread(metric, means), sure(means)) if len(means) > 1 else ("", "")
     said = [counted, where] if brief else [first, counted, against, where, how_sure]
     return " ".join(filter(None, [question, *said]))
 
 
-def headline(found: pd.DataFrame) -> str:
-    """The first claim that is decided, or else the first one, and what the runs say to it."""
-    decided = found[found["verdict"].isin(DECIDED) & found["rule"].ne("Size")]
-    first = (decided if len(decided) else found).iloc[0]
-    ours = first["source"] == PAPERS["study"]
-    said = "A question of this study" if ours else f"{first['source']}, in our words"
-    here = "This is" if first["verdict"] == UNTESTABLE else "Here this is"
-    return f"{said}: {first['text']} {here} {first['verdict']}: {first['reason']}."
+def leading(found: pd.DataFrame) -> pd.Series:
+    """The claim to begin with: the first that is decided, better one of a direction than of a size;
+    else the first one that has runs."""
+    undecided, missing = ~found["verdict"].isin(DECIDED), found["verdict"].eq("no runs")
+    return found.loc[(2 * undecided + found["rule"].eq("Size") + 2 * missing).idxmin()]
+
+
+def headline(claim: pd.Series) -> str:
+    """A claim, and what the runs say to it; empty where they say nothing."""
+    if claim["verdict"] == "no runs":
+        return ""
+    ours = claim["source"] == PAPERS["study"]
+    said = "A question of this study" if ours else f"{claim['source']}, in our words"
+    here = "This is" if claim["verdict"] == UNTESTABLE else "Here this is"
+    return f"{said}: {claim['text']} {here} {claim['verdict']}: {claim['reason']}."
 
 
 def opposed(found: pd.DataFrame) -> str:
