@@ -18,7 +18,7 @@ from tqdm.auto import tqdm
 
 from mocose_study.runs.pool import start_worker
 
-WARM = 3  # steps that do not count: caches fill, memory is claimed
+WARM = 3  # steps before the one whose end starts the clock: caches fill, memory is claimed
 Cases = Iterable[tuple[dict, dict[str, Callable[[], dict]]]]  # what a case is, and its turns
 
 
