@@ -157,12 +157,16 @@ def _testable(claim: Claim, answer: Verdict, control: Verdict | None) -> Verdict
 def _with_working_rival(claim: Claim, answer: Verdict, runs: pd.DataFrame, starts) -> Verdict:
     """The answer, with its reason, if a rival scores below the point that it started from.
 
-    Such a rival is `b` that is beaten, or `a` that does not win.
+    Such a rival is another system: `b` that is beaten, or `a` that does not win. A setting of one
+    system that is worse than another is harm, which counts.
     """
+    sides = [getattr(claim.rule, side, None) for side in ("a", "b")]
+    if "method" in runs and runs[runs["label"].isin(sides)]["method"].nunique() < 2:
+        return answer
     for side, word in (("b", "supported"), ("a", "not supported")):
         rival = getattr(claim.rule, side, None)
         start = starts.get(rival)
-        if answer.verdict == "no runs" or not start:
+        if answer.verdict == "no runs" or not start or start in sides:
             continue
         found = effects([(rival, start)], runs, claim.metric)
         if isinstance(found, Verdict):

@@ -244,6 +244,16 @@ def test_a_rival_that_does_not_work_decides_nothing():
     assert refuted.verdict == "not testable here"  # that b loses tells nothing of "b beats a"
 
 
+def test_a_setting_of_one_system_and_the_start_itself_are_no_rivals():
+    runs = frame({"a": shifted(71), "b": LEVEL_70, "start": shifted(72)})
+    harm = runs.assign(method="mocose")
+    assert (
+        verdicts([claim(Better(A, B))], harm, starts={"b": "start"}).iloc[0].verdict == "supported"
+    )
+    gain = verdicts([claim(Better(A, "start"))], runs, starts={"a": "start"}).iloc[0]
+    assert gain.verdict == "not supported"
+
+
 def test_an_open_superlative_shows_the_interval_that_left_it_open():
     """One rival wins at 95 %, but it is one of two, each of which could win by chance."""
     lost = [x - 1 + 0.72 * z for x, z in zip(LEVEL_70, (-1.26, -0.63, 0, 0.63, 1.26), strict=True)]
