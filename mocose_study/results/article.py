@@ -4,15 +4,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from mocose_study.claims.verdicts import DECIDED
 from mocose_study.config.profiles import configure
 from mocose_study.sections import GRIDS
 from mocose_study.sections.grid import Grid
 
-from .conclude import headline, tally, verdicts_on
+from .conclude import headline, leading, means_of, spread, tally, verdicts_on
 from .ledger import place_of, summary
-from .show import beside_paper, labels_of
-from .tables import METRIC, filled, markdown, table_of
+from .show import beside_paper
+from .tables import filled, markdown, table_of
 
 
 def article(profile: str, pages: list[str], figure: Path) -> str:
@@ -66,13 +65,10 @@ def scores(grid: Grid, runs: pd.DataFrame) -> str:
 
 def section(grid: Grid, runs: pd.DataFrame, found: pd.DataFrame | str, linked) -> str:
     """A section's question, where its points lie, and its verdicts counted; the first in words."""
-    means = runs.groupby("label")[METRIC].mean()[labels_of(grid, runs)]
-    span = f"{len(means)} settings between {means.min():.1f} and {means.max():.1f}"
+    span = spread(*means_of(grid, runs))
     if not isinstance(found, str):
-        decided = found[found["verdict"].isin(DECIDED)]
-        first = f" {headline(decided)}" if len(decided) else ""
-        found = f"{tally(found, colored)}.{first}"
-    return f"- {linked(grid.notebook, grid.question)} {span}. {found}"
+        found = f"{tally(found, colored)}. {headline(leading(found))}"
+    return f"- {linked(grid.notebook, grid.question)} {span} {found}"
 
 
 def ledger(tables: list[pd.DataFrame]) -> str:
