@@ -6,6 +6,7 @@ import re
 import pytest
 from texts import ROOT
 
+from mocose_study.claims.effects import shown
 from mocose_study.claims.verdicts import SEEDS_NEEDED
 from mocose_study.cli import COMMANDS
 from mocose_study.config import FIELDS
@@ -83,8 +84,8 @@ def claims() -> str:
     for claim, profile in CLAIMS:
         row = judged(claim, profile)
         paper = f"{row['paper']:+.2f}" if math.isfinite(row["paper"]) else ""
-        interval = f"{row['low']:+.2f} to {row['high']:+.2f}, n = {row['n']}"
-        ours = f"{row['effect']:+.2f} ({interval})" if row["n"] >= SEEDS_NEEDED else ""
+        interval = f"{shown(row['low'])} to {shown(row['high'])}, n = {row['n']}"
+        ours = f"{shown(row['effect'])} ({interval})" if row["n"] >= SEEDS_NEEDED else ""
         about = (row["text"], row["source"], f"`{profile}`", ours, paper, row["verdict"])
         lines.append(f"| {' | '.join(about)} |")
     return "\n".join(lines)

@@ -109,4 +109,4 @@ def difference(a: Scores, b: Scores) -> Effect:
 
 def shown(effect: float) -> str:
     """An effect for people: two decimals, or the first digit that is not 0."""
-    return f"{effect:+.2f}" if abs(effect) >= 0.005 or not effect else f"{effect:+.1g}"
+    return f"{effect + 0.0:+.2f}" if abs(effect) >= 0.005 or not effect else f"{effect:+.1g}"
