@@ -104,7 +104,7 @@ def test_traceable_distance_by_hand():
 
 
 def test_presets_set_every_row_of_the_comparison():
-    """papers/README.md, "What the authors' public implementation does": each row is a field."""
+    """Each difference between the paper and the authors' public code is a field."""
     rows = set(
         "temperature batch_negatives similarity heads ema_decay_end ema_horizon ema_moment "
         "shared_embeddings detach_keys fgsm_gradient queue_growth target_dropout optimizer "

@@ -1,7 +1,6 @@
 """What is known of the authors' public code: ours does not have it, or only behind a switch.
 
-One test a row of the table in the README ("How ours differs from the authors' code");
-the presets set the switches.
+The README lists the differences ("What differs from the paper's code"); the presets set the switches.
 """
 
 import inspect
