@@ -1,8 +1,8 @@
 """From runs to effects: how far two points lie apart, over seeds and over test pairs.
 
-The *label* of a point stands for its runs, one per seed. Where a point draws nothing (its method is untrained, or every seed
-gives the same average), its seeds say nothing of its error. Then the choice of test pairs is a
-source of error, too, and the wider of the two intervals counts.
+The *label* of a point stands for its runs, one per seed. Where a point draws nothing (its method is
+untrained, or every seed gives the same average), its seeds say nothing of its error. Then the
+choice of test pairs is a source of error, too, and the wider of the two intervals counts.
 """
 
 from collections.abc import Mapping

@@ -55,7 +55,8 @@ def verdicts_on(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame | str:
 
 def answer(grids: list[Grid], profile: str, seeds=None) -> Markdown:
     """One paragraph per grid: its question, the verdicts counted, and what the runs show."""
-    return Markdown("\n\n".join(paragraph(grid, profile, seeds, brief=True) for grid in grids))
+    parts = [paragraph(g, table_of(g, profile, seeds), profile, brief=True) for g in grids]
+    return Markdown("\n\n".join(parts))
 
 
 def conclusion(grids: list[Grid], profile: str, seeds=None, second: str = "") -> Markdown:
@@ -63,9 +64,10 @@ def conclusion(grids: list[Grid], profile: str, seeds=None, second: str = "") ->
 
     `second` is another profile; the grids with claims that are judged there get a paragraph for it.
     """
-    parts = [paragraph(grid, profile, seeds, brief=False) for grid in grids]
-    again = [grid for grid in grids if second and grid.claims and is_judged(grid, second)]
-    parts += [f"*At {second}:* {paragraph(grid, second, None, brief=False)}" for grid in again]
+    parts = [paragraph(g, table_of(g, profile, seeds), profile, brief=False) for g in grids]
+    again = ((grid, table_of(grid, second)) for grid in grids if second and grid.claims)
+    judged = [both for both in again if is_judged(*both)]
+    parts += [f"*At {second}:* {paragraph(*both, second, brief=False)}" for both in judged]
     ours, paper = configure(profile), configure("base")
     made = [configure(profile, **grid.fields_at(profile)) for grid in grids]
     trained = " or ".join(f"{number:,}" for number in sorted({config.steps for config in made}))
@@ -78,15 +80,15 @@ def conclusion(grids: list[Grid], profile: str, seeds=None, second: str = "") ->
     return Markdown("\n\n".join(["## What a reader should take away", *parts, why]))
 
 
-def is_judged(grid: Grid, profile: str) -> bool:
-    """Whether the profile has the runs of any claim of the grid."""
-    found = verdicts_on(grid, table_of(grid, profile))
+def is_judged(grid: Grid, runs: pd.DataFrame) -> bool:
+    """Whether the runs of any claim of the grid are there."""
+    found = verdicts_on(grid, runs)
     return not isinstance(found, str) and found["verdict"].ne("no runs").any()
 
 
-def paragraph(grid: Grid, profile: str, seeds, brief: bool) -> str:
+def paragraph(grid: Grid, runs: pd.DataFrame, profile: str, brief: bool) -> str:
     """The sentences on one grid, after its question."""
-    runs, question = table_of(grid, profile, seeds), f"**{grid.question}**"
+    question = f"**{grid.question}**"
     if not len(runs):
         return f"{question} No runs of this section at profile {profile} yet."
     found, (metric, means) = verdicts_on(grid, runs), means_of(grid, runs)

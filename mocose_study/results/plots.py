@@ -90,14 +90,12 @@ def thresholds(claims: Sequence, reference: str, metric: str) -> list[tuple[str,
     """(label, difference from `reference`, arrow) at each edge of a claim's rule, zero left out."""
     found = []
     for claim in [claim for claim in claims if claim.metric == metric]:
-        low, high = claim.rule.inside
-        edges = [(x, a) for x, a in ((low, CARETRIGHT), (high, CARETLEFT)) if x and np.isfinite(x)]
-        mirrored = [(-x, CARETLEFT if arrow == CARETRIGHT else CARETRIGHT) for x, arrow in edges]
-        for a, b in claim.rule.pairs:
-            if b == reference:
-                found += [(a, *edge) for edge in edges]
-            elif a == reference:
-                found += [(b, *edge) for edge in mirrored]
+        inside = zip(claim.rule.inside, (1, -1), strict=True)  # an edge, and where its inside lies
+        edges = [(x, way) for x, way in inside if x and np.isfinite(x)]
+        sides = [(a, 1) for a, b in claim.rule.pairs if b == reference]
+        sides += [(b, -1) for a, b in claim.rule.pairs if a == reference]
+        arrows = {1: CARETRIGHT, -1: CARETLEFT}
+        found += [(label, s * x, arrows[s * way]) for label, s in sides for x, way in edges]
     return found
 
 

@@ -2,8 +2,8 @@
 
 A section is a table [NAME] with its question and notebook; with a `stage` it takes the fields that
 the profile has for that stage. `starts` is the label of the point that all others started from, or
-a table of such labels, see `claims/verdicts.py`. Its points are the table [NAME.points]: a label, and the fields of a
-Config in which the point differs from the profile.
+a table of such labels, see `claims/verdicts.py`. Its points are the table [NAME.points]: a label,
+and the fields of a Config in which the point differs from the profile.
 Beside fields a point may have `preset`, `paper`, `tier` and `scale`, see `grid.Point`, and `like`:
 the label of a point before it, or of `shared.toml`, whose fields, preset and scale it takes.
 The text "shared" stands for the whole point of that label in `shared.toml`.
