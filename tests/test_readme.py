@@ -68,6 +68,7 @@ CLAIMS = (  # those that the README shows, with their profiles
     ("mocose-ema-not-099", "tiny"),
     ("mocose-ema-not-099", "mini"),
     ("mocose-ema-needed", "tiny"),
+    ("mocose-ema-needed", "mini"),
     ("mocose-queue-4096-breaks", "tiny"),
     ("mocose-slice-middle-over-newest", "tiny"),
     ("mocose-augment-fgsm-helps", "tiny"),
@@ -121,8 +122,9 @@ def lead(claim: str | None, profile: str) -> str:
     if row["n"] < SEEDS_NEEDED:
         return row["verdict"]
     (named,) = [c.rule for c in grid.claims if c.id == claim]
-    mean = table_of(grid, profile).groupby("label")[row["metric"]].mean()
-    levels = f"{mean[named.a]:.1f} and {mean[named.b]:.1f}"
+    table = table_of(grid, profile).pivot(index="seed", columns="label", values=row["metric"])
+    a, b = table[[named.a, named.b]].dropna().mean()
+    levels = f"{a:.1f} and {b:.1f}"
     interval = f"{row['low']:+.1f} to {row['high']:+.1f}, n = {row['n']}"
     return f"{levels}: {row['effect']:+.1f} ({interval}), {row['verdict']}"
 

@@ -59,13 +59,13 @@ def answer(grids: list[Grid], profile: str, seeds=None) -> Markdown:
     return Markdown("\n\n".join(parts))
 
 
-def conclusion(grids: list[Grid], profile: str, seeds=None, second: str = "") -> Markdown:
+def conclusion(grids: list[Grid], profile: str, seeds=None, second: str = "mini") -> Markdown:
     """What the papers say, what we see, how sure we are, and why it may differ.
 
-    `second` is another profile; the grids with claims that are judged there get a paragraph for it.
+    The grids with claims that are judged at the profile `second`, too, get a paragraph for it.
     """
     parts = [paragraph(g, table_of(g, profile, seeds), profile, brief=False) for g in grids]
-    again = ((grid, table_of(grid, second)) for grid in grids if second and grid.claims)
+    again = ((grid, table_of(grid, second)) for grid in grids if second != profile)
     judged = [both for both in again if is_judged(*both)]
     parts += [f"*At {second}:* {paragraph(*both, second, brief=False)}" for both in judged]
     ours, paper = configure(profile), configure("base")

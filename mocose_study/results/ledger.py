@@ -124,13 +124,13 @@ def unjudged() -> pd.DataFrame:
 
 
 def by_profile() -> pd.DataFrame:
-    """A row a claim that several profiles judge, a column a profile: its verdict and our effect."""
-    folder, cells = study_folder() / "data" / "runs", {}
+    """A row a claim that several profiles judge; columns (profile, "verdict" or "effect")."""
+    folder, found = study_folder() / "data" / "runs", {}
     for name, profile in PROFILES.items():
         if profile.seeds >= SEEDS_NEEDED and any((folder / name).glob("*.json")):
             table = judged(name).set_index("id").query("n > 0")
-            cells[name] = table["verdict"] + table["effect"].map(" ({:+.2f})".format)
-    return pd.DataFrame(cells).dropna(thresh=2)
+            found[name] = table[["verdict", "effect"]]
+    return pd.concat(found or {"none": pd.DataFrame()}, axis=1).dropna(thresh=4)
 
 
 def spread_of_seeds(profile: str) -> float:
