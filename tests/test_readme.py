@@ -11,7 +11,8 @@ from mocose_study.claims.verdicts import SEEDS_NEEDED
 from mocose_study.cli import COMMANDS
 from mocose_study.config import FIELDS
 from mocose_study.config.profiles import PRESETS, PROFILES
-from mocose_study.results.ledger import section
+from mocose_study.results import ledger
+from mocose_study.results.conclude import tally
 from mocose_study.results.show import scores_markdown
 from mocose_study.results.tables import METRIC, table_of
 from mocose_study.sections import GRIDS
@@ -51,7 +52,10 @@ def rivals() -> str:
     """What those systems reach that leave the encoder as it is, or have none."""
     mean = table_of(GRIDS["main"], "tiny").groupby("label")[METRIC].mean()
     named = (f"{name} {mean[name]:.1f}" for name in ("flow", "TF-IDF", "whitening"))
-    return f"Systems that do not train the encoder are far ahead here: {', '.join(named)}."
+    return (
+        f"Systems that do not train the encoder are far ahead here: {', '.join(named)}. So these runs "
+        "compare settings. They say little of the level that a large encoder reaches."
+    )
 
 
 def grid_of(claim: str):
@@ -61,7 +65,7 @@ def grid_of(claim: str):
 
 def judged(claim: str, profile: str):
     """The row of a claim in the ledger of a profile."""
-    return section(grid_of(claim), profile).set_index("id").loc[claim]
+    return ledger.section(grid_of(claim), profile).set_index("id").loc[claim]
 
 
 CLAIMS = (  # those that the README shows, with their profiles
@@ -79,8 +83,16 @@ CLAIMS = (  # those that the README shows, with their profiles
 
 
 def claims() -> str:
-    """The table of what the runs say to CLAIMS, in the words of the ledger."""
-    lines = ["| statement, in our words | source | profile | here | the paper | verdict |"]
+    """All verdicts counted, and the table of what the runs say to CLAIMS, in the ledger's words."""
+    counted = []
+    for profile in ("tiny", "mini"):
+        table = ledger.judged(profile).query("paper != 'this study' and n > 0")
+        counted.append(f"`{profile}` judges {len(table)} ({tally(table)})")
+    lines = [
+        f"Of the papers' claims {' and '.join(counted)}. `99_claims` has all; some of them:",
+        "",
+    ]
+    lines.append("| statement, in our words | source | profile | here | the paper | verdict |")
     lines.append("| --- | --- | --- | --- | --- | --- |")
     for claim, profile in CLAIMS:
         row = judged(claim, profile)

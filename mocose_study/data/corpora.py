@@ -148,7 +148,7 @@ def tokenized(corpus: datasets.Dataset, tokenizer, max_length: int | None) -> da
             }
 
     settings = json.loads(tokenizer.backend_tokenizer.to_str())
-    settings |= {"truncation": None, "padding": None}  # what its last call left over
+    settings |= {"truncation": tokenizer.truncation_side, "padding": None}  # not its last call's
     return stored(cache_key("ids", corpus._fingerprint, settings, max_length), batches)
 
 

@@ -127,6 +127,8 @@ def test_token_ids_are_the_tokenizers_own_and_are_made_once(encoder, study):
     encoder.tokenizer.add_tokens(["zebra"])  # another tokenizer has ids of its own
     corpora.tokenized(corpus, encoder.tokenizer, 12)
     assert len(arrows(study)) == len(before) + 1
+    encoder.tokenizer.truncation_side = "left"  # so has one that cuts the beginning
+    assert corpora.tokenized(corpus, encoder.tokenizer, 12)["input_ids"][:] != ids["input_ids"][:]
 
 
 # --- the cache ---
