@@ -84,19 +84,20 @@ CLAIMS = (  # those that the README shows, with their profiles
 
 def claims() -> str:
     """All verdicts counted, and the table of what the runs say to CLAIMS, in the ledger's words."""
+    ledgers = {profile: ledger.judged(profile).set_index("id") for profile in ("tiny", "mini")}
     counted = []
-    for profile in ("tiny", "mini"):
-        table = ledger.judged(profile).query("paper != 'this study' and n > 0")
-        counted.append(f"`{profile}` judges {len(table)} ({tally(table)})")
+    for profile, table in ledgers.items():
+        papers = table.query("paper != 'this study' and n > 0")
+        counted.append(f"`{profile}` judges {len(papers)} ({tally(papers)})")
     lines = [
         f"Of the papers' claims {' and '.join(counted)}. `99_claims` has all; some of them:",
         "",
+        "| statement, in our words | source | profile | here | the paper | verdict |",
+        "| --- | --- | --- | --- | --- | --- |",
     ]
-    lines.append("| statement, in our words | source | profile | here | the paper | verdict |")
-    lines.append("| --- | --- | --- | --- | --- | --- |")
     for claim, profile in CLAIMS:
-        row = judged(claim, profile)
-        paper = f"{row['paper']:+.2f}" if math.isfinite(row["paper"]) else ""
+        row = ledgers[profile].loc[claim]
+        paper = f"{row['reported']:+.2f}" if math.isfinite(row["reported"]) else ""
         interval = f"{shown(row['low'])} to {shown(row['high'])}, n = {row['n']}"
         ours = f"{shown(row['effect'])} ({interval})" if row["n"] >= SEEDS_NEEDED else ""
         about = (row["text"], row["source"], f"`{profile}`", ours, paper, row["verdict"])
