@@ -2,7 +2,7 @@
 
 The *label* of a point stands for its runs, one per seed. Where a point draws nothing (its method is
 untrained, or every seed gives the same average), its seeds say nothing of its error. Then the
-choice of test pairs is a source of error, too, and the wider of the two intervals counts.
+choice of test pairs is a source of error, too: the variances add up, since the two are independent.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import special
+from scipy import stats
 
 from mocose_lib import InputError
 
@@ -51,21 +51,28 @@ class Effect:
         seeds = self.by_seed.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
         return float(seeds), float(self.by_pairs.std(ddof=1)) if draws > 1 else np.nan
 
-    def interval(self, level: float) -> Interval:
-        """Over seeds; where a point draws nothing, over test pairs if that is wider."""
-        half = special.ndtri((1 + level) / 2) * self.errors()[1] if self.fixed else np.nan
-        pairs = Interval(self.mean, self.mean - half, self.mean + half, len(self.by_seed))
+    def _error(self) -> tuple[float, float] | None:
+        """Standard error and degrees of freedom (Satterthwaite) where the test pairs count, too."""
+        seeds, pairs = self.errors()
         if self.fixed == 2:
-            return pairs
-        seeds = interval(self.by_seed, level)
-        return pairs if 2 * half > seeds.high - seeds.low else seeds
+            return pairs, np.inf
+        if not self.fixed or np.isnan(pairs):
+            return None
+        both = seeds**2 + pairs**2
+        return both**0.5, (len(self.by_seed) - 1) * both**2 / seeds**4
+
+    def interval(self, level: float) -> Interval:
+        """Over seeds; where a point draws nothing, over test pairs as well."""
+        if not (found := self._error()):
+            return interval(self.by_seed, level)
+        half = stats.t.ppf((1 + level) / 2, found[1]) * found[0]
+        return Interval(self.mean, self.mean - half, self.mean + half, len(self.by_seed))
 
     def p(self, edge: float) -> float:
         """Two-sided p-value that the effect is `edge`, by the errors that `interval` knows."""
-        pairs = 2 * special.ndtr(-abs(self.mean - edge) / self.errors()[1])
-        found = [pairs] if self.fixed and len(self.by_pairs) else []
-        found += [p_value(self.by_seed, edge)] if self.fixed < 2 else []
-        return float(max(found, default=np.nan))
+        if not (found := self._error()):
+            return p_value(self.by_seed, edge)
+        return float(2 * stats.t.sf(abs(self.mean - edge) / found[0], found[1]))
 
 
 def scores(label: str, runs: pd.DataFrame, metric: str) -> Scores:

@@ -5,10 +5,12 @@ wholly inside the range of the rule -> *supported*; wholly outside -> *not suppo
 edge, or fewer than 5 seeds -> *inconclusive*; a point without runs -> *no runs*.
 
 *Not testable here* replaces these words
-- if the section's positive control, a rule known to hold, is not supported on the same runs;
+- if the section's positive control, a rule known to hold, is not supported on the same runs (with
+  fewer than 5 seeds of it the claim is inconclusive);
 - if the interval crosses an edge of the range and its half-width exceeds the paper's effect (of
   an equivalence: its margin), so that these runs could not have seen it;
-- if the claim is decided by a rival that scores below its own start, and so does not work;
+- if the claim is decided by a rival that is no fair one: by the average of the STS tasks all of its
+  95 % interval lies below its own start;
 - if both points draw nothing and their error over test pairs is unknown.
 
 Effects are in the unit of the metric: points (Spearman x 100) for the STS scores.
@@ -136,8 +138,10 @@ def _testable(claim: Claim, answer: Verdict, control: Verdict | None) -> Verdict
     if answer.verdict == "no runs":
         return answer
     if control and control.verdict != "supported":
-        reason = f"the section's positive control does not show: {control.reason}"
-        return replace(answer, verdict=UNTESTABLE, reason=reason)
+        few = control.n < SEEDS_NEEDED
+        why = "has too few seeds" if few else "does not show"
+        reason = f"the section's positive control {why}: {control.reason}"
+        return replace(answer, verdict="inconclusive" if few else UNTESTABLE, reason=reason)
     equivalence = isinstance(claim.rule, Equivalent)
     sought = claim.rule.margin if equivalence else claim.effect
     half = (answer.high - answer.low) / 2
@@ -168,11 +172,12 @@ def _with_working_rival(claim: Claim, answer: Verdict, runs: pd.DataFrame, start
         start = starts.get(rival)
         if answer.verdict == "no runs" or not start or start in sides:
             continue
-        found = effects([(rival, start)], runs, claim.metric)
+        found = effects([(rival, start)], runs, LAST if claim.metric == LAST else RESAMPLED)
         if isinstance(found, Verdict):
             return replace(answer, verdict=found.verdict, reason=found.reason)
-        if (lead := next(iter(found.values())).mean) < 0:
-            told = f"“{rival}” does not work: it lies {-lead:.2g} below its start, “{start}”"
+        lead = next(iter(found.values())).interval(LEVEL)
+        if lead.high < 0:
+            told = f"“{rival}” is no fair rival: it lies {-lead.mean:.2g} below its start, “{start}”"
             verdict = UNTESTABLE if answer.verdict == word else answer.verdict
             answer = replace(answer, verdict=verdict, reason=f"{told}; {answer.reason}")
     return answer

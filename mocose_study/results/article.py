@@ -50,8 +50,8 @@ def made(runs: pd.DataFrame) -> str:
         return "There are no runs at this profile yet."
     runs = runs.drop_duplicates("id")
     return (
-        f"The page rests on {len(runs):,} runs with {runs['seed'].nunique()} seeds, which took "
-        f"{runs['seconds'].sum() / 3600:.1f} hours in all."
+        f"The page rests on {len(runs):,} runs, which took {runs['seconds'].sum() / 3600:.1f} hours "
+        "in all."
     )
 
 

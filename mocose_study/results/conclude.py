@@ -12,12 +12,13 @@ from IPython.display import Markdown
 from mocose_study.claims.verdicts import DECIDED, SEEDS_NEEDED, UNTESTABLE, WORDS, verdicts
 from mocose_study.config import PROFILES, choose, configure
 from mocose_study.sections.claims import PAPERS
-from mocose_study.sections.grid import HARMFUL, Grid
+from mocose_study.sections.grid import Grid
 
 from .show import blank
+from .style import is_control
 from .tables import LAST, METRIC, summary, table_of
 
-COLUMNS = "text verdict effect low high n paper measure reason".split()
+COLUMNS = "text measure verdict effect low high n paper reason".split()
 MEANING = {
     METRIC: "average of the test tasks",
     LAST: "average of the test tasks at the last step",
@@ -95,7 +96,9 @@ def paragraph(grid: Grid, runs: pd.DataFrame, profile: str, brief: bool) -> str:
     first, counted, against = "", found, ""
     if not isinstance(found, str):
         lead = leading(found)
-        first, against = headline(lead), opposed(found[found["id"] != lead["id"]])
+        size = found[found["id"] == f"{lead['id']}-size"]
+        first = f"{headline(lead)} {''.join(size['verdict'].map('Its size is {}.'.format))}".strip()
+        against = opposed(found[found["id"] != lead["id"]])
         counted = f"Verdicts on its {len(found)} claims: {tally(found)}."
         if len(found) == 1:
             counted = f"Its one claim is {lead['verdict']}." if brief or not first else ""
@@ -143,7 +146,7 @@ def means_of(grid: Grid, runs: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     """
     metrics = Counter(claim.metric for claim in grid.claims if claim.metric in runs)
     metric = metrics.most_common(1)[0][0] if metrics else METRIC
-    runs = runs[~runs["label"].isin(HARMFUL) & runs[metric].notna()]
+    runs = runs[~runs["label"].map(is_control).astype(bool) & runs[metric].notna()]
     return metric, summary(runs, metric).sort_values("mean")
 
 
@@ -157,16 +160,15 @@ def spread(metric: str, means: pd.DataFrame) -> str:
 
 
 def sure(means: pd.DataFrame) -> str:
-    """The half-width of a point's interval, and how many points lie within it of the highest."""
-    drawn = means[means["n"] > 1]
-    half = ((drawn["high"] - drawn["low"]) / 2).median()
+    """The half-width of the highest point's interval, and how many points lie within it."""
+    highest, others = means.iloc[-1], len(means) - 1
+    half = (highest["high"] - highest["low"]) / 2
     if not half > 0:
-        return "There is no interval, since each point has one seed or draws nothing."
-    near, others = (means["mean"].max() - means["mean"] <= half).sum() - 1, len(means) - 1
-    seeds = " to ".join(dict.fromkeys(f"{n:.0f}" for n in (drawn["n"].min(), drawn["n"].max())))
+        return "The highest one has no interval, since it has one seed or draws nothing."
+    near = (highest["mean"] - means["mean"] <= half).sum() - 1
     some = f"{near} of the {others} others {'lies' if near == 1 else 'lie'}"
     who = {0: "No other point lies", others: "All others lie" if near > 1 else "The other one lies"}
     return (
-        f"With {seeds} seeds the mean of a point is known to ± {half:.2g} (95 %). "
-        f"{who.get(near, some)} that close to the highest one."
+        f"With {highest['n']:.0f} seeds the highest mean is known to ± {half:.2g} (95 %). "
+        f"{who.get(near, some)} that close to it."
     )

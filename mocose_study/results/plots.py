@@ -68,7 +68,7 @@ def beside_paper(
         reference = max(known, key=paper.get, default=(labels or [""])[0])
     level = f"{runs.loc[runs['label'] == reference, metric].mean():.1f} here"
     level += f", {paper[reference]:.1f} in the paper" if reference in paper else ""
-    figure, ax = rows_figure(labels, f"points above or below “{reference}” ({level})", varied)
+    figure, ax = rows_figure(labels, f"points above or below “{reference}”\n({level})", varied)
     if reference in paper:
         gaps = {labels.index(name): paper[name] - paper[reference] for name in known}
         ax.plot(list(gaps.values()), list(gaps), "D", color=PAPER, ms=6, mfc="none", zorder=4)
@@ -81,7 +81,7 @@ def beside_paper(
     rows_of_dots(ax, rows | {reference: np.zeros(1)})
     marks = {"ours: seeds, mean, 95 % interval": ("o", OURS)}
     marks |= {"the paper": ("D", PAPER)} if reference in paper else {}
-    marks |= {"a claim holds beyond": (CARETRIGHT, "black")} if edges else {}
+    marks |= {"a claim needs all of the interval beyond": (CARETRIGHT, "black")} if edges else {}
     mark_legend(figure, marks)
     return figure
 

@@ -204,9 +204,10 @@ def training_curves(grid: Grid, profile: str, seeds=None, part: str = "history")
     `part` "history" has a row for every evaluation, with the score that chooses the weights;
     "trajectory" has a row for every probe of the geometry.
     """
+    order = [point.label for point in grid.points]
     rows = [
         {"label": label, "seed": record["config"]["seed"], **row}
-        for label, record in records(grid, profile, seeds)
+        for label, record in sorted(records(grid, profile, seeds), key=lambda x: order.index(x[0]))
         for row in record["progress"].get(part, ())
     ]
     return pd.DataFrame(rows, columns=None if rows else ["label", "seed", "step", "loss", "score"])
@@ -237,11 +238,11 @@ def pretraining_gains(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return means, trained.assign(gain=trained[METRIC] - trained["best"])
 
 
-def _million_tokens(encoder: str) -> float:
+def _million_tokens(encoder: str) -> int:
     if encoder.endswith("M"):
-        return float(encoder.rpartition("-")[2][:-1])
+        return int(encoder.rpartition("-")[2][:-1])
     record = json.loads((encoders_folder() / encoder / "pretraining.json").read_text())
-    return record["tokens"] / 1e6
+    return round(record["tokens"] / 1e6)
 
 
 def wide(values: dict[str, list]) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from mocose_study.claims.verdicts import Claim
 from mocose_study.config import PROFILES, Config, choose, configure
 from mocose_study.data.files import shipped
 
-CONTROL, TOO_HIGH = HARMFUL = ("control: decay 0", "control: rate too high")  # labels of points
+CONTROL, TOO_HIGH = "control: decay 0", "control: rate too high"  # labels of points
 
 # beginnings of the names of fields that no other system has
 MOCOSE_ALONE = ("ema_", "queue_", "fgsm_", "projection_", "predictor_", "detach_", "target_")

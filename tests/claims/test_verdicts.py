@@ -156,8 +156,14 @@ def test_without_its_positive_control_a_section_judges_nothing():
     shows_not = "the section's positive control does not show: “b” against “harm”: +6"
     assert answer.reason.startswith(shows_not)
     assert judged(Better(A, C), runs, Better(B, "harm", 7)).verdict == "no runs"
-    missing = judged(Better(A, B), runs, Better(B, "gone", 5))
-    assert missing.reason.endswith("no runs for gone")
+    for control, why in (
+        (Better(B, "gone", 5), "no runs for gone"),
+        (Better(B, "few", 5), "4 seeds"),
+    ):
+        few = frame({"few": shifted(64)[:4]})
+        missing = judged(Better(A, B), pd.concat([runs, few]), control)
+        assert missing.verdict == "inconclusive" and why in missing.reason
+        assert missing.reason.startswith("the section's positive control has too few seeds")
 
 
 def test_the_control_is_judged_at_the_last_step():
@@ -235,10 +241,10 @@ def test_a_rival_that_does_not_work_decides_nothing():
 
     answer = beats(A, B, "start")
     assert answer.verdict == "not testable here"
-    assert answer.reason.startswith("“b” does not work: it lies 2 below its start, “start”; “a”")
+    assert answer.reason.startswith("“b” is no fair rival: it lies 2 below its start, “start”; “a”")
     assert beats(A, B, "low").verdict == "supported"
     lost = beats(B, A, "start")
-    assert lost.verdict == "not supported" and "“a” does not work: it lies 1" in lost.reason
+    assert lost.verdict == "not supported" and "“a” is no fair rival: it lies 1" in lost.reason
     assert beats(A, B, "gone").verdict == "no runs"
     refuted = verdicts([claim(Better(B, A))], runs, starts={"b": "start"}).iloc[0]
     assert refuted.verdict == "not testable here"  # that b loses tells nothing of "b beats a"
@@ -292,8 +298,14 @@ def test_one_seed_stands_for_all_where_the_method_draws_nothing():
     assert (answer.verdict, answer.n, answer.effect) == ("supported", 5, pytest.approx(3.0))
 
 
-@pytest.mark.parametrize(("pairs", "half"), [(0.01, HALF), (1.0, 1.96 * math.sqrt(2))])
-def test_where_one_side_draws_the_wider_interval_counts(pairs, half):
+@pytest.mark.parametrize(
+    ("pairs", "half"),
+    [
+        (0.01, 2.6955 * math.sqrt(0.0052)),  # variances 0.005 and 0.0002; t(0.975, 4.326 d.f.)
+        (1.0, 1.96 * math.sqrt(2.005)),  # 0.005 and 2; so many degrees of freedom as if normal
+    ],
+)
+def test_where_one_side_draws_the_variances_of_seeds_and_test_pairs_add_up(pairs, half):
     scores = {"a": [73 + e for e in NOISE], "b": [70.0] * 5}
     runs = with_pairs(frame(scores), a=[pairs, -pairs], b=[0.0, 0.0])
     answer = judged(Better(A, B), runs)

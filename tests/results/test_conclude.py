@@ -26,8 +26,8 @@ def test_a_conclusion_says_what_the_paper_says_what_we_see_how_sure_and_why(stud
     text = conclude.conclusion([GRID], "tiny", range(6)).data
     assert text.startswith("## What a reader should take away\n\n**How fast?** MoCoSE Table 3, in")
     assert "in our words: 0.85 is best. Here this is supported: “0.85” against “0.5”" in text
-    # t(0.975, 5 d.f.) = 2.5706, sd of 60, 61, 62 twice = 0.894: half-width 0.94
-    assert "With 6 seeds the mean of a point is known to ± 0.94 (95 %). No other point lies" in text
+    # t(0.975, 5 d.f.) = 2.5706, sd of 63, 64, 65 twice = 0.894: half-width 0.94
+    assert "With 6 seeds the highest mean is known to ± 0.94 (95 %). No other point lies" in text
     steps = configure("tiny").steps
     assert f"(there bert-base-uncased), trained for {steps:,} steps of 64 sentences" in text
     both = conclude.conclusion([GRID, replace(GRID, stage="longer")], "tiny", range(6)).data
@@ -59,7 +59,7 @@ def test_a_conclusion_leads_with_what_is_decided_and_names_a_second_profile(stud
 )
 def test_the_points_near_the_best_are_counted_in_plain_words(means, words):
     table = pd.DataFrame({"mean": means, "low": -1.0, "high": 1.0, "n": 5})  # half-width 1
-    assert conclude.sure(table).endswith(f"(95 %). {words} that close to the highest one.")
+    assert conclude.sure(table).endswith(f"(95 %). {words} that close to it.")
 
 
 def test_without_runs_the_sentence_says_so(study):
@@ -75,7 +75,11 @@ def test_quick_judges_no_claims(study):
         "Profile quick judges no claims: it has fewer than 5 seeds."
     )
     text = conclude.conclusion([GRID], "quick", [0]).data
-    assert "judges no claims" in text and "There is no interval" in text and "nan" not in text
+    assert (
+        "judges no claims" in text
+        and "The highest one has no interval" in text
+        and "nan" not in text
+    )
 
 
 def test_the_table_of_verdicts_has_no_nan(study):

@@ -41,7 +41,7 @@ def test_ours_and_the_papers_differences_share_one_axis():
     ours = [x for x, y in marks(figure, "o")]  # seeds, then their mean
     assert ours == [-3, -3, -3, -3, 0, 0, -13, -14, -15, -14]  # 0: the reference itself
     assert marks(figure, "D") == [(pytest.approx(75.76 - 76.49), 0), (0, 1)]
-    assert "“0.85” (64.0 here, 76.5 in the paper)" in figure.axes[0].get_xlabel()
+    assert "“0.85”\n(64.0 here, 76.5 in the paper)" in figure.axes[0].get_xlabel()
 
 
 def test_thresholds_of_claims_are_drawn_where_the_reference_has_a_part():
