@@ -2,15 +2,13 @@
 
 The interval of an effect at 95 %, corrected by Holm for the claims of its section, decides:
 wholly inside the range of the rule -> *supported*; wholly outside -> *not supported*; across an
-edge, or fewer than 5 seeds -> *inconclusive*; a point without runs -> *no runs*.
+edge, or fewer than 5 seeds of claim or control -> *inconclusive*; no runs of a point -> *no runs*.
 
 *Not testable here* replaces these words
-- if the section's positive control, a rule known to hold, is not supported on the same runs (with
-  fewer than 5 seeds of it the claim is inconclusive);
+- if the section's positive control, a rule known to hold, is not supported on the same runs;
 - if the interval crosses an edge of the range and its half-width exceeds the paper's effect (of
   an equivalence: its margin), so that these runs could not have seen it;
-- if the claim is decided by a rival that is no fair one: by the average of the STS tasks all of its
-  95 % interval lies below its own start;
+- if the claim is decided by a rival whose STS average lies below its own start (95 %);
 - if both points draw nothing and their error over test pairs is unknown.
 
 Effects are in the unit of the metric: points (Spearman x 100) for the STS scores.
