@@ -19,7 +19,7 @@ from .shapes import Ids, Mask, Positions, Vectors, Words
 
 Pooling = Literal["cls", "cls_pooler", "mean", "first_last"]
 FIRST_TOKEN = ("cls", "cls_pooler")  # poolings that read the first token alone
-OFFSETS = {"roberta", "xlm-roberta", "camembert"}  # their positions start behind the padding id
+OFFSETS = {"roberta", "xlm-roberta", "camembert", "mpnet"}  # positions start behind padding's id
 
 
 @lru_cache(maxsize=8)  # the sentences of a benchmark are tokenised once, not at every evaluation
@@ -78,10 +78,11 @@ class Encoder(nn.Module):
         trusted = {"trust_remote_code": False, "revision": revision}
         with readable(name):
             config = AutoConfig.from_pretrained(name, **trusted)
-            if (layers or 0) > (known := config.num_hidden_layers):
-                raise InputError(f"encoder_layers = {layers}, but {name} has only {known}.")
-            if not hasattr(config, "max_position_embeddings"):
+            known = getattr(config, "num_hidden_layers", None)
+            if known is None or not hasattr(config, "max_position_embeddings"):
                 raise InputError(f"{name} is a {config.model_type}; give a model like BERT.")
+            if (layers or 0) > known:
+                raise InputError(f"encoder_layers = {layers}, but {name} has only {known}.")
             config.num_hidden_layers = layers or known
             config.hidden_dropout_prob = config.attention_probs_dropout_prob = dropout
             model, report = AutoModel.from_pretrained(
@@ -151,6 +152,8 @@ class Encoder(nn.Module):
         (words, mask) to what `forward` gets instead.
         """
         check("batch_size", batch_size, int, Range(1))
+        if isinstance(sentences, str):
+            raise InputError("encode needs a list of sentences, not one text.")
         place = {sentence: i for i, sentence in enumerate(dict.fromkeys(sentences))}
         ids = self.tokenize(list(place))
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))

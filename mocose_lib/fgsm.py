@@ -31,18 +31,16 @@ class FGSM:
         if self.epsilon == 0:
             return
         if self.source == "current":
-            gradients = [loss_gradient(*probe()) for probe in probes]
+            gradients = []
+            for probe in probes:
+                view, loss_of = probe()
+                view.words = view.words.detach().requires_grad_()
+                gradients += torch.autograd.grad(loss_of(view), view.words)
         else:
             gradients = [self.gradient]
             views[0].words.register_hook(lambda g: setattr(self, "gradient", g.detach()))
         for i, view in enumerate(views):
             view.words = moved(view.words, gradients[i % len(gradients)], self.epsilon)
-
-
-def loss_gradient(view: View, loss_of: Callable[[View], Tensor]) -> Words:
-    """The gradient of `loss_of(view)` at the word embeddings of the view."""
-    view.words = view.words.detach().requires_grad_()
-    return torch.autograd.grad(loss_of(view), view.words)[0]
 
 
 def moved(words: Words, gradient: Float[Tensor, "b l width"] | None, epsilon: float) -> Words:

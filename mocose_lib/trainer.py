@@ -102,7 +102,7 @@ class Trainer:
             "progress": asdict(self.progress),
             "generator": self.generator.get_state(),
             "cpu_rng": torch.get_rng_state(),
-            "cuda_rng": torch.cuda.get_rng_state_all(),
+            "cuda_rng": torch.cuda.get_rng_state_all()[:1],  # of the one that trains
         }
 
     def load(self, state: dict) -> None:

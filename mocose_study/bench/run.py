@@ -13,7 +13,7 @@ from mocose_study.config import choose
 from mocose_study.data.atomic import write_atomically
 from mocose_study.data.files import study_folder
 from mocose_study.runs.files import finite
-from mocose_study.runs.stamp import stamp
+from mocose_study.runs.measure import stamp
 from mocose_study.systems.simcse_st import library
 
 from . import cost, floor, parts, training

@@ -18,7 +18,7 @@ from mocose_study.data.atomic import write_atomically
 from mocose_study.data.corpora import load_corpus, tokenized
 from mocose_study.data.encoders import locate
 from mocose_study.data.files import cache_folder
-from mocose_study.fast.memory import keep_freed_memory
+from mocose_study.fast.processor import keep_freed_memory
 from mocose_study.pretraining.masking import Batches
 from mocose_study.pretraining.pretrain import Pretraining, new_model
 from mocose_study.systems import METHODS

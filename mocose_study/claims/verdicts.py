@@ -173,9 +173,9 @@ def _with_working_rival(claim: Claim, answer: Verdict, runs: pd.DataFrame, start
         found = effects([(rival, start)], runs, LAST if claim.metric == LAST else RESAMPLED)
         if isinstance(found, Verdict):
             return replace(answer, verdict=found.verdict, reason=found.reason)
-        lead = next(iter(found.values())).interval(LEVEL)
-        if lead.high < 0:
-            told = f"“{rival}” is no fair rival: it lies {-lead.mean:.2g} below its start, “{start}”"
+        x = next(iter(found.values())).interval(LEVEL)
+        if x.high < 0:
+            told = f"“{rival}” is no fair rival: it lies {-x.mean:.2g} below its start, “{start}”"
             verdict = UNTESTABLE if answer.verdict == word else answer.verdict
             answer = replace(answer, verdict=verdict, reason=f"{told}; {answer.reason}")
     return answer

@@ -59,6 +59,8 @@ class Run(Sized):
             raise InputError("--log needs the package tensorboard: pip install tensorboard.")
         if ranks().size > 1 and self.config.method != "mocose":
             raise InputError(f"{self.config.method} trains in one process; leave out `accelerate`.")
+        if self.push_to_hub:
+            use.make_repository(self.push_to_hub)
         run.prepare([self.config], bar=True)
         for folder in filter(None, (self.out, self.save, self.log)):
             folder.mkdir(parents=True, exist_ok=True)

@@ -4,6 +4,7 @@ POOLER_UNUSED = ("simcse", "s_simcse", "simcse_supervised", "ct", "flow", "is_be
 VIEWS_DISTORTED = ("mocose",)  # by position shuffle and cut-offs
 TEXT_AUGMENTED = ("mocose", "simcse")
 SHORTENED = (*TEXT_AUGMENTED, "s_simcse")  # by crop and word deletion
+TWO_VIEWS = ("simcse", "s_simcse", "simcse_supervised")
 MODELS_NEEDED = {"synonym": 1, "insertion": 1, "paraphrase": 1, "back_translation": 2}
 
 
@@ -18,6 +19,8 @@ def contradictions(c):
         (distorted, "position_shuffle, token_cutoff and feature_cutoff", VIEWS_DISTORTED),
         (shortened, "crop and word_deletion", SHORTENED),
         (rewritten, "text_augmentation", TEXT_AUGMENTED),
+        (c.two_encoders or c.mlm_weight > 0, "two_encoders and mlm_weight", TWO_VIEWS),
+        (c.positives != "same", "positives", TWO_VIEWS[:2]),
         (c.fgsm_epsilon > 0, "FGSM (set fgsm_epsilon = 0 where a preset sets it)", VIEWS_DISTORTED),
     ):
         if asked and c.method not in able:

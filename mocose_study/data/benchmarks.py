@@ -18,7 +18,7 @@ import pandas as pd
 from mocose_study.config import InputError, choose
 
 from .files import shipped
-from .sources import local, open_file
+from .sources import asking_the_hub, local, open_file
 
 OPEN_DEV = "images2014"
 OPEN_TESTS = ("images2015", "snli2017", "postediting2016")
@@ -88,13 +88,8 @@ def sts_pairs(task: str, split: str = "test", benchmark: str = "real") -> pd.Dat
     if here := local(source["file"].format(split=split)):
         return read_pairs(here)
     at = {"split": HUB_SPLITS[split], "revision": source["revision"]}
-    try:
+    with asking_the_hub(f"give {task}, which is not in the data folder"):
         frame = datasets.load_dataset(source["repository"], **at).to_pandas()
-    except Exception as cause:  # whatever the hub's client meets on its way
-        raise InputError(
-            f"{task} is not in the data folder and the hub did not give it "
-            f"({type(cause).__name__}); give a local folder with --data."
-        ) from cause
     frame = frame.assign(subset=frame.get("genre", task))[["subset", *PAIR_COLUMNS]]
     return sickr_test(frame) if (task, split) == ("SICK-R", "test") else frame
 

@@ -33,6 +33,7 @@ class Checkpoint:
             )
         self.path, self.seconds = path, float(text)
         self.written, self.took = time.monotonic(), 0.0
+        self.about: dict = {}  # of the training: "code" and more; a state of other code is dropped
 
     def due(self) -> bool:
         """Whether it is time for another `write`."""
@@ -44,7 +45,7 @@ class Checkpoint:
         Where they cannot be written, the log says so, and the training goes on.
         """
         started, buffer = time.monotonic(), io.BytesIO()
-        torch.save(state, buffer)
+        torch.save(state | {"about": self.about}, buffer)
         content = buffer.getvalue()
         whole = hashlib.sha256(content).digest() + content
         try:
@@ -65,11 +66,16 @@ class Checkpoint:
             content = self.path.read_bytes()
             if hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
                 raise ValueError("its content does not match its digest")
-            return torch.load(io.BytesIO(content[DIGEST:]), device, weights_only=True)
+            state = torch.load(io.BytesIO(content[DIGEST:]), device, weights_only=True)
+            about = state.pop("about", self.about)
+            if about.get("code") != self.about.get("code"):
+                raise ValueError("other code has made it")
+            self.about = about
+            return state
         except Exception as cause:  # unpickling a damaged file may raise anything
             why = str(cause).partition("\n")[0]
             log.warning("%s cannot be used, training starts anew: %s", self.path.name, why)
-            return self.path.unlink()
+            return self.path.unlink(missing_ok=True)
 
     def delete(self) -> None:
         """Removes the file, and what killed processes left of it, once the training has ended."""

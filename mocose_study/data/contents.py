@@ -30,7 +30,9 @@ def digests(config: Config) -> dict[str, str]:
         found["encoder"] = encoders.digest(config.encoder)
         found |= {name: encoders.digest(name) for name in config.augmentation_models}
     if config.method not in NO_CORPUS:
-        found["corpus"] = _corpus(config.corpus)
+        name = config.corpus
+        revision = hub_name(name) and (revision_on_hub(name, "dataset") or name)
+        found["corpus"] = revision or _files(CORPORA.get(name, [name]), name not in CORPORA)
     if config.method == "word_vectors":
         found["vectors"] = _files([config.vectors])
     if config.method == "simcse_supervised":
@@ -38,12 +40,6 @@ def digests(config: Config) -> dict[str, str]:
     if config.transfer:
         found["transfer"] = _files((f"transfer/{task}.tsv" for task in TRANSFER), own=False)
     return {name: hashlib.sha256(text.encode()).hexdigest()[:12] for name, text in found.items()}
-
-
-def _corpus(name: str) -> str:
-    if hub_name(name):
-        return revision_on_hub(name, "dataset") or name
-    return _files(CORPORA.get(name, [name]), name not in CORPORA)
 
 
 def _files(names: Iterable[str], own: bool = True) -> str:

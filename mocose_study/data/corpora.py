@@ -24,7 +24,17 @@ from mocose_study.config import InputError
 
 from .atomic import temporary, write_atomically
 from .files import cache_folder
-from .sources import ON_HUB, checked, folder, from_hub, local, open_file, revision_on_hub, sha256
+from .sources import (
+    ON_HUB,
+    asking_the_hub,
+    checked,
+    folder,
+    from_hub,
+    local,
+    open_file,
+    revision_on_hub,
+    sha256,
+)
 
 log = logging.getLogger(__name__)
 OPENERS = {".xz": lzma.open, ".gz": gzip.open}
@@ -97,13 +107,8 @@ def hub_name(name: str) -> bool:
 def _hub_lines(name: str, revision: str | None) -> Iterator[str]:
     if revision is None:
         raise InputError(f"corpus {name!r} is no file, and the hub does not know it or is away.")
-    try:
+    with asking_the_hub(f"give the corpus {name!r}", "give a text file"):
         found = datasets.load_dataset(name, split="train", revision=revision)
-    except Exception as cause:  # whatever the hub's client meets on its way
-        raise InputError(
-            f"the hub did not give the corpus {name!r} ({type(cause).__name__}); check the "
-            "connection, or give a text file."
-        ) from cause
     column = next((c for c in ("sentence", "text") if c in found.column_names), None)
     if column is None:
         raise InputError(f"data set {name!r} of the hub has no column 'sentence' or 'text'.")

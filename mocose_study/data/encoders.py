@@ -64,7 +64,9 @@ def _fetched(name: str, revision: str, weights: str) -> Path:
 
 
 def _revision(name: str) -> str | None:
-    if name.partition("-")[0] in PRETRAINING:  # the study's own, as "tiny-4M": no hub has it
+    if (
+        "/" not in name and name.partition("-")[0] in PRETRAINING
+    ):  # the study's own, as "tiny-4M": no hub has it
         return None
     return PINNED.get(name) or revision_on_hub(name)
 

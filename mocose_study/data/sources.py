@@ -3,6 +3,7 @@
 import hashlib
 import logging
 import os
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -96,13 +97,18 @@ def from_hub(file: str) -> Path:
 
     repository, kind = ON_HUB[file]
     at = {"repo_type": kind, "revision": revision_on_hub(repository, kind)}
-    try:
+    with asking_the_hub(f"give {file} of {repository}"):
         return Path(hf_hub_download(repository, file, **at))
+
+
+@contextmanager
+def asking_the_hub(what: str, instead: str = "give a local folder with --data"):
+    """Says in one sentence that the hub did not do `what`, and what to do `instead`."""
+    try:
+        yield
     except Exception as cause:  # whatever the hub's client meets on its way
-        raise InputError(
-            f"the hub did not give {file} of {repository} ({type(cause).__name__}); "
-            "check the connection, or give a local folder with --data."
-        ) from cause
+        why = f"the hub did not {what} ({type(cause).__name__})"
+        raise InputError(f"{why}; check the connection, or {instead}.") from cause
 
 
 @cache

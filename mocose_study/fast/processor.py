@@ -1,9 +1,12 @@
-"""The processor and the graphics card: their names, and whether bf16 is fast on them."""
+"""Processor, graphics card and allocator: their names, what is fast on them, and what they keep."""
+
+import ctypes
 
 import torch
 
 from mocose_study.config import Config, InputError
 
+TRIM, TOP_PAD, MMAP = -1, -2, -3  # mallopt's parameters, as malloc.h names them
 EXTENSIONS = ("avx2", "avx512_f", "avx512_bf16", "amx_bf16")  # what changes speed and last digits
 
 
@@ -37,3 +40,16 @@ def check_precision(config: Config, device: str) -> None:
             "precision = 'bf16' is many times slower than float32 on this processor, which has "
             "neither avx512_bf16 nor AMX; set precision = 'float32', or use a GPU."
         )
+
+
+def keep_freed_memory() -> bool:
+    """Tells glibc's allocator to keep what a training step frees; False where there is none.
+
+    By default it gives every large block back to the system, which clears each page again.
+    """
+    try:
+        mallopt = ctypes.CDLL("libc.so.6").mallopt
+    except (OSError, AttributeError):  # another system, or another C library
+        return False
+    most = 2**31 - 1
+    return all([mallopt(MMAP, 2**30), mallopt(TRIM, most), mallopt(TOP_PAD, 2**26)])

@@ -56,7 +56,7 @@ class Ranks(Alone):
             tensor.copy_(part.view_as(tensor))
 
     def seed(self, seed: int, step: int) -> None:
-        torch.manual_seed((seed * 1_000_003 + step) * self.size + self.rank)
+        torch.manual_seed(((seed * 1_000_003 + step) * self.size + self.rank) % 2**63)
 
 
 class _Gather(torch.autograd.Function):
@@ -76,4 +76,5 @@ class _Gather(torch.autograd.Function):
 @cache
 def ranks() -> Alone:
     """The processes of this launch, or this one alone."""
-    return Ranks() if int(os.environ.get("WORLD_SIZE", "1")) > 1 else Alone()
+    launched = "LOCAL_RANK" in os.environ  # a cluster's job may name a WORLD_SIZE by itself
+    return Ranks() if launched and int(os.environ.get("WORLD_SIZE", "1")) > 1 else Alone()

@@ -6,11 +6,10 @@ import pandas as pd
 
 from mocose_study.config.profiles import configure
 from mocose_study.sections import GRIDS
-from mocose_study.sections.grid import Grid
 
-from .conclude import headline, leading, means_of, spread, tally, verdicts_on
-from .ledger import place_of, summary
-from .show import beside_paper
+from .conclude import paragraph
+from .ledger import judged, summary
+from .show import scores_markdown
 from .tables import filled, markdown, table_of
 
 
@@ -21,12 +20,15 @@ def article(profile: str, pages: list[str], figure: Path) -> str:
         return f"[{text}]({page}.ipynb)" if page in pages else text
 
     runs = {name: table_of(grid, profile) for name, grid in GRIDS.items()}
-    found = {name: verdicts_on(grid, runs[name]) for name, grid in GRIDS.items()}
-    there = [name for name in GRIDS if len(runs[name])]
-    lines = [section(GRIDS[name], runs[name], found[name], linked) for name in there]
+    there = {name: table for name, table in runs.items() if len(table)}
+    told = (
+        (GRIDS[name], paragraph(GRIDS[name], there[name], profile, brief=False)) for name in there
+    )
+    lines = [f"- {text} {linked(grid.notebook, grid.notebook)}" for grid, text in told]
     if waiting := len(GRIDS) - len(there):
         lines.append(f"- {waiting} of {len(GRIDS)} sections have no runs at this profile yet.")
     start = next(iter(GRIDS))
+    scores = "\n\n" + scores_markdown(GRIDS[start], profile) if start in there else " no runs yet."
     picture = f"![The systems' scores: seeds, mean and interval]({figure.name})"
     return filled(
         "front_page.md",
@@ -35,11 +37,11 @@ def article(profile: str, pages: list[str], figure: Path) -> str:
         config=configure(profile),
         made=made(pd.concat(runs.values())),
         systems=linked("00_start_here", "The systems"),
-        scores=scores(GRIDS[start], runs[start]),
+        scores=scores,
         figure=picture if figure.exists() else "",
         sections="\n".join(lines),
         every_claim=linked("99_claims", "Every claim"),
-        ledger=ledger([table for table in found.values() if not isinstance(table, str)]),
+        ledger=counted(judged(profile)),
         pages="\n".join(pages),
     )
 
@@ -55,32 +57,11 @@ def made(runs: pd.DataFrame) -> str:
     )
 
 
-def scores(grid: Grid, runs: pd.DataFrame) -> str:
-    """Means of the section's points beside the paper's."""
-    if runs.empty:
-        return " there are no runs yet."
-    table = beside_paper(grid, runs)
-    return "\n\n" + markdown(table[[name for name in table if "centred" not in name]])
-
-
-def section(grid: Grid, runs: pd.DataFrame, found: pd.DataFrame | str, linked) -> str:
-    """A section's question, where its points lie, and its verdicts counted; the first in words."""
-    span = spread(*means_of(grid, runs))
-    if not isinstance(found, str):
-        found = f"{tally(found, colored)}. {headline(leading(found))}"
-    return f"- {linked(grid.notebook, grid.question)} {span} {found}"
-
-
-def ledger(tables: list[pd.DataFrame]) -> str:
+def counted(claims: pd.DataFrame) -> str:
     """A row a table of the papers: how many of its claims got which verdict."""
-    if not tables:
+    rows = summary(claims[claims["n"] > 0])
+    if not len(rows):
         return " No claim is judged at this profile yet."
-    every = pd.concat(tables, ignore_index=True)
-    rows = summary(every.assign(place=every["source"].map(place_of)))
     rows = rows.loc[:, rows.any()].astype(object).where(rows > 0, "")
-    rows = rows.rename(columns=colored).rename_axis("claims of").reset_index()
-    return "\n\n" + markdown(rows)
-
-
-def colored(word: str) -> str:
-    return f"[{word}]{{.{word.replace(' ', '-')}}}"
+    rows = rows.rename(columns=lambda word: f"[{word}]{{.{word.replace(' ', '-')}}}")
+    return "\n\n" + markdown(rows.rename_axis("claims of").reset_index())

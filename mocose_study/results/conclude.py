@@ -66,9 +66,10 @@ def conclusion(grids: list[Grid], profile: str, seeds=None, second: str = "mini"
     The grids with claims that are judged at the profile `second`, too, get a paragraph for it.
     """
     parts = [paragraph(g, table_of(g, profile, seeds), profile, brief=False) for g in grids]
-    again = ((grid, table_of(grid, second)) for grid in grids if second != profile)
-    judged = [both for both in again if is_judged(*both)]
-    parts += [f"*At {second}:* {paragraph(*both, second, brief=False)}" for both in judged]
+    for grid, runs in [(g, table_of(g, second)) for g in grids if second != profile]:
+        found = verdicts_on(grid, runs)
+        if not isinstance(found, str) and found["verdict"].ne("no runs").any():
+            parts.append(f"*At {second}:* {paragraph(grid, runs, second, brief=False)}")
     ours, paper = configure(profile), configure("base")
     made = [configure(profile, **grid.fields_at(profile)) for grid in grids]
     trained = " or ".join(f"{number:,}" for number in sorted({config.steps for config in made}))
@@ -79,12 +80,6 @@ def conclusion(grids: list[Grid], profile: str, seeds=None, second: str = "mini"
         f"{paper.steps:,} of {paper.batch_size}) from the corpus {ours.corpus}."
     )
     return Markdown("\n\n".join(["## What a reader should take away", *parts, why]))
-
-
-def is_judged(grid: Grid, runs: pd.DataFrame) -> bool:
-    """Whether the runs of any claim of the grid are there."""
-    found = verdicts_on(grid, runs)
-    return not isinstance(found, str) and found["verdict"].ne("no runs").any()
 
 
 def paragraph(grid: Grid, runs: pd.DataFrame, profile: str, brief: bool) -> str:

@@ -18,6 +18,7 @@ from mocose_study.data.files import study_folder
 
 from .article import article
 
+STATIC = Path(__file__).parent / "static"
 WIDGETS = ("*", "application/vnd.jupyter.widget-view+json", None)  # are shown as their text
 
 
@@ -39,17 +40,12 @@ def make_report(profile: str) -> Path:
             shutil.copy(figure, source)
         (source / "index.md").write_text(article(profile, list(pages), figure), encoding="utf-8")
         silent = {"status": None, "warning": StringIO()}
-        Sphinx(source, None, made, Path(folder, "trees"), "html", settings(), **silent).build()
+        told = read_toml(__package__, "site") | {"html_static_path": [str(STATIC)]}
+        told |= {"nb_mime_priority_overrides": [WIDGETS]}
+        Sphinx(source, None, made, Path(folder, "trees"), "html", told, **silent).build()
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(made, target)
     return target / "index.html"
-
-
-def settings() -> dict:
-    """What Sphinx is told: `site.toml` and what that cannot say."""
-    static = str(Path(__file__).parent / "static")
-    told = {"html_static_path": [static], "nb_mime_priority_overrides": [WIDGETS]}
-    return read_toml(__package__, "site") | told
 
 
 def notebooks(profile: str) -> dict[str, Path]:

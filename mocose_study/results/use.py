@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
+from huggingface_hub import HfApi
 
 from mocose_lib import Encoder, evaluate
-from mocose_lib.encoder import Pooling
+from mocose_lib.encoder import Pooling, readable
 from mocose_lib.evaluation import transfer
 from mocose_lib.evaluation.sts import Encode
 from mocose_study.config import InputError, configure
@@ -16,7 +17,7 @@ from mocose_study.config.profiles import PretrainConfig
 from mocose_study.data import benchmarks, encoders
 from mocose_study.data.corpora import CORPORA, corpus_files, text_lines
 from mocose_study.data.labelled import transfer_tasks
-from mocose_study.data.sources import folder, sha256
+from mocose_study.data.sources import asking_the_hub, folder, sha256
 from mocose_study.fast import logistic
 from mocose_study.runs.files import finite
 from mocose_study.sections import GRIDS
@@ -32,18 +33,18 @@ WIKIPEDIA = ("open", "wiki900k", "wiki_documents", "wiki1m")  # corpora under it
 def save(fitted: Fitted, record: dict, target: Path, name: str | None = None) -> None:
     """Writes the trained encoder and its card; uploads the folder to the hub as `name`, if given.
 
-    Vectors get length 1 where the loss compared by cosine. Raises InputError where the system is
-    more than an encoder, and so has no folder that other libraries load.
+    Vectors get length 1 where the loss compared by cosine.
     """
-    if fitted.encoder is None:
-        raise InputError(f"{record['config']['method']} is no encoder alone; it cannot be saved.")
     fitted.encoder.save(target, normalize=record["config"]["similarity"] == "cosine")
     (target / "README.md").write_text(model_card(record, name or target.name), encoding="utf-8")
     if name:
-        from huggingface_hub import HfApi
-
-        HfApi().create_repo(name, exist_ok=True)
         HfApi().upload_folder(repo_id=name, folder_path=target)
+
+
+def make_repository(name: str) -> None:
+    """Makes the hub's repository, where it is not there. Raises InputError where the hub refuses."""
+    with asking_the_hub(f"make {name!r}", "log in with `hf auth login`"):
+        HfApi().create_repo(name, exist_ok=True)
 
 
 def model_card(record: dict, title: str) -> str:
@@ -107,13 +108,17 @@ def encode_of(name: str, pooling: Pooling | None = None) -> Encode:
     source = encoders.source(name)
     if not (source / "modules.json").exists() or (source / "mocose.json").exists():
         return Encoder.load(source, pooling).encode
-    try:
-        from sentence_transformers import SentenceTransformer
-    except ImportError:
-        raise InputError(f"{name} needs sentence-transformers; install it with pip.") from None
     if pooling:
         raise InputError(f"{name} has a pooling of its own; leave --pooling out.")
-    model = SentenceTransformer(str(source), trust_remote_code=False)
+    try:
+        from sentence_transformers import SentenceTransformer
+
+        with readable(source):
+            model = SentenceTransformer(str(source), trust_remote_code=False)
+    except (ImportError, AttributeError) as cause:
+        raise InputError(
+            f"{name} needs sentence-transformers, and its classes: {cause}."
+        ) from cause
     return lambda sentences: model.encode(list(sentences), show_progress_bar=False)
 
 

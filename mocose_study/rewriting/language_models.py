@@ -43,7 +43,8 @@ def load(name: str, device, masked: bool = False) -> LanguageModel:
     sequence-to-sequence and causal. Raises InputError when there is no such model, when it cannot
     be read, or when its file lacks weights of the language-model head.
     """
-    source, pinned = locate(name) or name, {"revision": PINNED.get(name, "main")}
+    source = locate(name) or name
+    pinned = {"revision": PINNED.get(name, "main"), "trust_remote_code": False}
     options = dict(output_loading_info=True, dtype=torch.float32, **pinned)
     try:
         both = transformers.AutoConfig.from_pretrained(source, **pinned).is_encoder_decoder
@@ -51,7 +52,7 @@ def load(name: str, device, masked: bool = False) -> LanguageModel:
         loader = getattr(transformers, f"AutoModelFor{kind}")
         model, report = loader.from_pretrained(source, **options)
         tokenizer = transformers.AutoTokenizer.from_pretrained(source, **pinned)
-    except (OSError, ValueError, ImportError, SafetensorError) as cause:
+    except (OSError, ValueError, ImportError, RuntimeError, SafetensorError) as cause:
         raise InputError(
             f"the augmentation model {name!r} cannot be loaded "
             f"({str(cause).strip().splitlines()[0]}); name another in augmentation_models: "

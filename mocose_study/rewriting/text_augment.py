@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 import datasets
 import numpy as np
+from filelock import FileLock
 from tqdm.auto import tqdm
 
 from mocose_lib import InputError
@@ -91,8 +92,9 @@ def augmented(
                 write_atomically(shard, lambda part, text=found: part.write_text(text))
             yield batch | {"sentence": json.loads(shard.read_text())}
 
-    result = corpora.stored(key, batches)
-    shutil.rmtree(shards, ignore_errors=True)
+    with FileLock(cache_folder() / f"{key}.lock"):  # another process may rewrite it, too
+        result = corpora.stored(key, batches)
+        shutil.rmtree(shards, ignore_errors=True)
     return result
 
 

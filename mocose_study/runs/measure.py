@@ -1,12 +1,15 @@
 """Training and measuring one Config: everything that its run file says."""
 
 import logging
+import platform
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from importlib.metadata import version
 
 import numpy as np
 import pandas as pd
+import torch
 
 from mocose_lib.evaluation import evaluate, transfer
 from mocose_lib.evaluation.sts import Encode, cached, similarities
@@ -17,14 +20,15 @@ from mocose_study.data import benchmarks, contents
 from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.data.labelled import TRANSFER, transfer_tasks
 from mocose_study.fast import logistic
-from mocose_study.fast.processor import default_device
+from mocose_study.fast.processor import default_device, instruction_sets, processor
 from mocose_study.systems import METHODS, probe
 from mocose_study.systems.base import Fitted
 
 from .method import method_code
-from .stamp import stamp
 
 log = logging.getLogger(__name__)
+RELEASE = version("mocose-lib")  # `method.method_code` names the code of a run's method
+PACKAGES = ("torch", "transformers", "datasets", "tokenizers", "numpy", "scipy")
 GRADES = 5  # of similarity, from 0 to 5 in STS-B
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -38,11 +42,11 @@ def measured(
 ) -> dict:
     """Trains `config`, going on from `checkpoint` if it is there: what its run file says.
 
-    `save` is called with the trained system. `seconds` counts the training before an
-    interruption, too.
+    `save` is called with the trained system. `seconds` counts the training before an interruption,
+    too, and the rules on record are those of its beginning.
     """
     device = device or default_device()
-    code, rules = method_code(config.method), rules_on_record()
+    checkpoint.about = {"code": method_code(config.method), "rules": rules_on_record()}
     started = time.monotonic()
     fitted = METHODS[config.method](config, checkpoint, device, bar)
     trained = time.monotonic()
@@ -53,26 +57,22 @@ def measured(
     metrics = scores(encode, config) | probe.measure(encode, config.benchmark) | spread
     if fitted.progress.history:
         metrics["sts_last"] = fitted.progress.history[-1]["test"]
+    if collapsed := probe.collapsed_since(fitted.progress.history):
+        log.warning("training collapsed at %s", collapsed)
     record = {
         "config": asdict(config),
         "inputs": contents.digests(config),
         "metrics": {name: round(float(value), 4) for name, value in metrics.items()},
         "cosines": quantiles,
         "spectrum": _rounded(probe.spectrum(encode, config.benchmark)),
-        "progress": asdict(fitted.progress) | {"collapsed": _log_collapse(fitted)},
+        "progress": asdict(fitted.progress) | {"collapsed": collapsed},
     }
     if config.resamples:
         record["resampled"] = _rounded(resampled_average(encode, config))
     training = max(trained - started, fitted.progress.seconds)  # the second counts all parts
     seconds = round(training + time.monotonic() - trained, 2)
-    record["stamp"] = stamp(device) | {"method_code": code}
-    return record | {"seconds": seconds, "rules": rules}
-
-
-def _log_collapse(fitted: Fitted) -> str | None:
-    if found := probe.collapsed_since(fitted.progress.history):
-        log.warning("training collapsed at %s", found)
-    return found
+    record["stamp"] = stamp(device) | {"method_code": checkpoint.about["code"]}
+    return record | {"seconds": seconds, "rules": checkpoint.about["rules"]}
 
 
 def _rounded(values: np.ndarray) -> list[float]:
@@ -98,7 +98,7 @@ def scores(encode: Encode, config: Config) -> dict[str, float]:
 
 
 def by_grade(encode: Encode, config: Config) -> tuple[dict[str, float], list[list[float]]]:
-    """How the cosines of the dev pairs follow people's grades (SimCSE, appendix G).
+    """How the cosines of the (first) dev pairs follow people's grades (SimCSE, appendix G).
 
     First three metrics: the standard deviation of all cosines, that of the pairs with the highest
     grade, and the share of the cosines' variance that lies between grades. Then the QUANTILES of
@@ -126,3 +126,16 @@ def resampled_average(encode: Encode, config: Config) -> np.ndarray:
         for seed, (name, similarity) in enumerate(similarities(encode, tables).items())
     ]
     return np.mean(by_task, axis=0)
+
+
+def stamp(device: str) -> dict:
+    """Code, packages, processor with its instruction sets, threads, and the time (UTC)."""
+    return {
+        "code": RELEASE,
+        "python": platform.python_version(),
+        "device": processor(device),
+        "instructions": instruction_sets(),
+        "threads": torch.get_num_threads(),
+        "packages": {package: version(package) for package in PACKAGES},
+        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }

@@ -9,9 +9,8 @@ from mocose_study.config import Config, InputError
 from mocose_study.data import contents
 
 from .files import finite, read_run
-from .measure import measured
+from .measure import PACKAGES, measured
 from .run import checkpoint_of, prepare
-from .stamp import PACKAGES
 
 DEPENDS = ("method_code", "python", "device", "instructions", *PACKAGES)  # what digits hang on
 USUAL = 0.05  # points: between processors, numbers of short trainings differed by up to 0.016

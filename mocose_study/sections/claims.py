@@ -57,16 +57,13 @@ def _csv(path) -> pd.DataFrame:
 
 
 @cache
-def _rows() -> pd.DataFrame:
-    rows = _csv(files(__package__) / "claims.csv")
-    ids = rows.loc[rows["id"] != CONTROL, "id"]
+def rows() -> pd.DataFrame:
+    """The rules as they are written. Raises InputError for a statement with several."""
+    table = _csv(files(__package__) / "claims.csv")
+    ids = table.loc[table["id"] != CONTROL, "id"]
     if twice := list(ids[ids.duplicated()]):
         raise InputError(f"claims.csv has several rows of {twice[0]}")
-    return rows
-
-
-def sections_with_rules() -> list[str]:
-    return list(_rows()["section"].unique())
+    return table
 
 
 def judging(section: str, labels: Collection[str]) -> tuple[Rule | None, tuple[Claim, ...]]:
@@ -76,7 +73,7 @@ def judging(section: str, labels: Collection[str]) -> tuple[Rule | None, tuple[C
     a rule that there is not or that cannot judge.
     """
     control, claims = None, []
-    for row in _rows()[_rows()["section"] == section].itertuples():
+    for row in rows()[rows()["section"] == section].itertuples():
         try:
             if row.id == CONTROL:
                 control = _rule(row, labels)

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from mocose_study.config import PROFILES, InputError, choose, read_toml
 from mocose_study.config.config import check_names, tuples
 
-from .claims import judging, sections_with_rules
+from . import claims as rules
 from .grid import Grid, Point
 
 ABOUT = ("preset", "paper", "tier")  # what a point has beside fields of a Config
@@ -34,7 +34,7 @@ def read_all(names: Iterable[str]) -> dict[str, Grid]:
     shared = {p.label: p for p in _points({"points": read_toml(__package__, "shared")}, {})}
     files = (read_toml(__package__, name) for name in names)
     tables = {name: table for file in files for name, table in file.items()}
-    if unknown := [name for name in sections_with_rules() if name not in tables]:
+    if unknown := [name for name in rules.rows()["section"].unique() if name not in tables]:
         raise InputError(f"claims.csv: there is no section {unknown[0]!r}")
     return {name: _section(name, table, shared) for name, table in tables.items()}
 
@@ -50,7 +50,7 @@ def _section(name: str, table: dict, shared: Mapping[str, Point]) -> Grid:
         points = _points(table, shared)
     except InputError as cause:
         raise InputError(f"section {name}: {cause}") from None
-    control, claims = judging(name, {point.label for point in points})
+    control, claims = rules.judging(name, {point.label for point in points})
     about = {key: tuples(value) for key, value in table.items() if key != "each"}
     if isinstance(start := about.get("starts"), str):
         about["starts"] = {p.label: start for p in points if p.label != start}

@@ -98,6 +98,7 @@ def make_trainer(config: Config, model, data: datasets.Dataset, folder: str, bar
         report_to="none",
         disable_tqdm=not bar,
     )
+    arguments._n_gpu = min(1, arguments.n_gpu)  # several would each get a batch of this size
     loss = make_loss(config, model)
     trainer = library().SentenceTransformerTrainer(model, arguments, data, loss=loss)
     trainer.remove_callback(PrinterCallback)

@@ -18,7 +18,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from mocose_lib import InputError
 from mocose_study.config import Config
-from mocose_study.data.corpora import load_corpus
+from mocose_study.data.corpora import UNREADABLE, load_corpus
 
 from .base import Fitted, data_file, statistics_texts
 
@@ -38,7 +38,7 @@ def read_vectors(path: Path) -> pd.DataFrame:
         options = dict(sep=" ", quoting=3, header=None, index_col=0, dtype={0: str})
         frame = pd.read_csv(source, keep_default_na=False, **options)
         frame = frame[~frame.index.duplicated()].astype(np.float32)
-    except (ValueError, EOFError, BadZipFile) as cause:
+    except (*UNREADABLE, ValueError, BadZipFile) as cause:
         raise InputError(f"{path.name} has a line without word and numbers: {cause}.") from cause
     if frame.empty:
         raise InputError(f"{path.name} holds no word vectors.")

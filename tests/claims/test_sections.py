@@ -147,7 +147,7 @@ ROW = dict(
     ],
 )
 def test_a_slip_in_a_rule_is_named_with_its_row(monkeypatch, tmp_path, change, says):
-    monkeypatch.setattr(claims, "_rows", lambda: pd.DataFrame([ROW | change]))
+    monkeypatch.setattr(claims, "rows", lambda: pd.DataFrame([ROW | change]))
     files = {"shared": {}, "x": {"x": {"question": "?", "points": {"a": {}, "b": {}}}}}
     monkeypatch.setattr(read, "read_toml", lambda package, name: files[name])
     with pytest.raises(InputError, match=says):
@@ -157,7 +157,7 @@ def test_a_slip_in_a_rule_is_named_with_its_row(monkeypatch, tmp_path, change, s
 def test_a_statement_has_one_row(monkeypatch):
     monkeypatch.setattr(claims, "_csv", lambda path: pd.DataFrame([ROW, ROW]))
     with pytest.raises(InputError, match=r"claims\.csv has several rows of mocose-ema-needed"):
-        claims._rows.__wrapped__()
+        claims.rows.__wrapped__()
 
 
 def test_a_statement_that_asks_the_papers_again_has_its_effect():

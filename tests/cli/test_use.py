@@ -77,8 +77,19 @@ def test_the_hub_gets_the_folder_only_when_asked(saved, monkeypatch):
     fitted = use.Fitted(len, encoder=Encoder.load(folder))
     use.save(fitted, record, folder.parent / "again")
     assert calls == []
+    use.make_repository("me/model")
     use.save(fitted, record, folder.parent / "again", "me/model")
     assert calls == ["me/model", "me/model"]
+
+
+def test_a_hub_that_refuses_says_so_before_the_training(small, study, monkeypatch):
+    def refuse(self, name, **_):
+        raise ConnectionError
+
+    monkeypatch.setattr("huggingface_hub.HfApi.create_repo", refuse)
+    with pytest.raises(InputError, match=r"did not make 'me/model' \(ConnectionError\)"):
+        Run(config=small(), save=study / "mine", push_to_hub="me/model").main()
+    assert not (study / "mine").exists()
 
 
 def test_a_pooling_is_not_dropped_where_the_folder_has_its_own(saved):

@@ -32,6 +32,7 @@ BASES = [  # some values are possible only beside others
     Config(shared_embeddings=True, detach_keys=False),
     Config(queue_size=0, queue_init=0, batch_negatives=True),
     Config(text_augmentation="synonym"),
+    Config(method="simcse"),
 ]
 
 

@@ -5,12 +5,12 @@ import sys
 
 import pytest
 
-from mocose_study.fast.memory import keep_freed_memory
+from mocose_study.fast.processor import keep_freed_memory
 
 FAULTS = """
 import resource, sys
 import torch
-from mocose_study.fast.memory import keep_freed_memory
+from mocose_study.fast.processor import keep_freed_memory
 if sys.argv[1] == "keep":
     keep_freed_memory()
 def faults():

@@ -13,7 +13,7 @@ from made_up import GRID, write_all
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from mocose_study.config import InputError
-from mocose_study.results import article
+from mocose_study.results import article, ledger
 from mocose_study.results.site import make_report
 
 HARM = (
@@ -67,6 +67,7 @@ def site(tmp_path_factory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MOCOSE_STUDY", str(study))
         patch.setattr(article, "GRIDS", {"start": GRID, "again": GRID})
+        patch.setattr(ledger, "GRIDS", {"start": GRID})
         write_all("tiny", 5)
         return make_report("tiny").parent
 
@@ -141,7 +142,7 @@ def test_code_is_folded_and_controls_are_replaced_by_their_text(start):
 
 def test_the_front_page_is_computed_from_the_runs(site):
     text = page(site, "index").select_one("article").get_text(" ", strip=True)
-    assert "rests on 15 runs with 5 seeds" in text and "judges 4 claims" in text
+    assert "rests on 15 runs, which took" in text and "judges 4 claims" in text
     assert "the 3 points beside the control lie between 50 (0.7) and 63.8 (0.85)" in text
     assert re.search(r"How fast\? .*1 supported ?, 1 not supported", text)
     assert "MoCoSE Table 3" in text  # the ledger's row
