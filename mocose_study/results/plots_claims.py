@@ -76,6 +76,7 @@ def best_seeds(
     rows_of_dots(ax, {x: (table[x] - table[first]).dropna().to_numpy() for x in others})
     ax.axvline(0, color="black", lw=0.8, zorder=0)
     marks = {"all seeds: mean, 95 % interval": ("o", OURS), f"top {BEST}": ("^", OURS)}
-    marks |= {"maximum": ("*", OURS), "the paper's (hollow)": ("^", PAPER)}
+    marks |= {"maximum": ("*", OURS), f"the paper's top {BEST}": ("^", PAPER)}
+    marks |= {"the paper's maximum": ("*", PAPER)}
     mark_legend(figure, marks)
     return figure

@@ -85,9 +85,11 @@ def is_control(label: str) -> bool:
 
 
 def mark_legend(figure: Figure, marks: dict[str, tuple[str, str]]) -> None:
-    """A legend above the axes, {name: (mark, colour)}; a diamond, the paper's mark, is hollow."""
+    """A legend above the axes, {name: (mark, colour)}; all but dots and arrows are hollow."""
     handles = [
-        plt.Line2D([], [], lw=0, marker=m, color=c, mfc="none" if m == "D" else c, label=name)
+        plt.Line2D(
+            [], [], lw=0, marker=m, color=c, mfc="none" if m in ("D", "^", "*") else c, label=name
+        )
         for name, (m, c) in marks.items()
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=3)

@@ -10,7 +10,7 @@ import torch
 from conftest import same
 from safetensors.torch import load_file, save_file
 from texts import SENTENCES, open_pairs
-from transformers import logging
+from transformers import AutoTokenizer, MPNetConfig, MPNetModel, logging
 
 from mocose_lib import Encoder, InputError
 from mocose_lib.evaluation import sts
@@ -94,6 +94,21 @@ def test_no_sentence_an_empty_sentence_and_padding_by_hand(encoder):
     ids, mask = encoder.pad([[2, 9, 3], [2, 3]])
     assert encoder.tokenizer.pad_token_id == 0 and ids.tolist() == [[2, 9, 3], [2, 3, 0]]
     assert mask.tolist() == [[True, True, True], [True, True, False]]
+
+
+def test_one_text_is_no_list_of_sentences(encoder):
+    with pytest.raises(InputError, match="encode needs a list of sentences, not one text"):
+        encoder.encode("one text")
+
+
+def test_mpnet_counts_positions_as_roberta_does(tiny, tmp_path):
+    shape = dict(hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32)
+    settings = MPNetConfig(vocab_size=30522, max_position_embeddings=66, **shape)
+    MPNetModel(settings).save_pretrained(tmp_path)
+    AutoTokenizer.from_pretrained(tiny).save_pretrained(tmp_path)
+    encoder = Encoder.load(str(tmp_path))
+    test_position_numbers_from_zero_mean_the_usual_order(str(tmp_path))
+    assert encoder.positions == 64
 
 
 def test_layers_keeps_the_first_n(folder):

@@ -44,6 +44,8 @@ FIELDS = [  # values of fields, and a part of the sentence
     ({"method": "simcse", "fgsm_epsilon": 1e-3}, "simcse has no FGSM"),
     ({"method": "whitening", "crop": 0.1}, "whitening has no crop and word_deletion"),
     ({"method": "ct", "text_augmentation": "typos"}, "ct has no text_augmentation"),
+    ({"mlm_weight": 0.1}, "mocose has no two_encoders and mlm_weight"),
+    ({"method": "is_bert", "positives": "next_three"}, "is_bert has no positives"),
     ({"text_augmentation": "typos", "augmentation_models": ("a",)}, "'typos' needs 0"),
     ({"same_mask": True, "crop": 0.5}, "same_mask needs two views of the same tokens"),
     ({"method": "ct", "ct_negatives": 4}, "is no multiple of ct_negatives + 1 = 5"),

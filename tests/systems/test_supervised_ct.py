@@ -86,6 +86,13 @@ def test_a_file_without_contradictions_is_refused(tmp_path, text, sentence):
         read_triplets(tmp_path / "pairs.tsv")
 
 
+@pytest.mark.parametrize("text", ["", 'a,b\n"c,d\n'])
+def test_a_csv_that_is_no_table_is_refused(tmp_path, text):
+    (tmp_path / "own.csv").write_text(text)
+    with pytest.raises(InputError, match=r"^own\.csv cannot be read as a table"):
+        read_triplets(tmp_path / "own.csv")
+
+
 def test_tension_in_loops():
     a, b = vectors(2)
     same = torch.tensor([1.0, 0, 0, 1, 0])

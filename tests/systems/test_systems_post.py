@@ -126,6 +126,14 @@ def test_a_bad_file_of_vectors_is_refused_in_one_sentence(tmp_path, text):
         read_vectors(path)
 
 
+def test_a_damaged_archive_of_vectors_is_refused_in_one_sentence(tmp_path):
+    whole = lzma.compress(b"a 1 2\nb 3 4\n" * 100)
+    path = tmp_path / "bad.txt.xz"
+    path.write_bytes(whole[:40] + bytes([whole[40] ^ 255]) + whole[41:])
+    with pytest.raises(InputError, match=r"^bad\.txt\.xz "):
+        read_vectors(path)
+
+
 def test_word_vectors_as_a_system(small, vectors):
     config = small(method="word_vectors", vectors=str(vectors), sif=1e-3)
     found = METHODS["word_vectors"](config).encode(SENTENCES)
