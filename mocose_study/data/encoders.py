@@ -64,9 +64,8 @@ def _fetched(name: str, revision: str, weights: str) -> Path:
 
 
 def _revision(name: str) -> str | None:
-    if (
-        "/" not in name and name.partition("-")[0] in PRETRAINING
-    ):  # the study's own, as "tiny-4M": no hub has it
+    # the study's own, as "tiny-4M", are on no hub
+    if "/" not in name and name.partition("-")[0] in PRETRAINING:
         return None
     return PINNED.get(name) or revision_on_hub(name)
 

@@ -68,9 +68,9 @@ def derived(record: dict) -> dict:
 
 
 def summary(runs: pd.DataFrame, metric: str = METRIC) -> pd.DataFrame:
-    """Mean over seeds with its 95 % interval: columns label, mean, low, high, n."""
+    """Mean over the `n` seeds with a number, and its 95 % interval: label, mean, low, high, n."""
     points = runs.groupby("label", sort=False)
-    rows = [(label, *astuple(interval(found[metric]))) for label, found in points]
+    rows = [(label, *astuple(interval(found[metric].dropna()))) for label, found in points]
     return pd.DataFrame(rows, columns=["label", "mean", "low", "high", "n"])
 
 
