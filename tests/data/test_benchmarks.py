@@ -36,7 +36,9 @@ def test_the_seven_tasks_are_read_from_the_data_folder(folder):
     ]
     assert list(benchmarks.dev_tables("real")) == ["STS-B dev"]
     (folder / "sts" / "STS13.tsv").unlink()
-    with pytest.raises(InputError, match="STS13 is not in the data folder and the hub"):
+    with pytest.raises(
+        InputError, match="the hub did not give STS13, which is not in the data folder"
+    ):
         benchmarks.test_tables("real")
 
 

@@ -11,7 +11,7 @@ from texts import articles, open_sentences
 
 from mocose_lib import Encoder, trainer
 from mocose_study.config import configure, vary
-from mocose_study.config.checks import SHORTENED
+from mocose_study.config.checks import SHORTENED, TWO_VIEWS
 from mocose_study.data import benchmarks
 from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.fast import states as fast_states
@@ -32,8 +32,9 @@ def make(small, tmp_path):
 
     def make(method, **changes):
         shortened = {"word_deletion": 0.1} if method in SHORTENED else {}
+        shortened |= {"mlm_weight": 0.1} if method in TWO_VIEWS else {}
         files = dict(corpus=str(corpus), corpus_size=240, triplets=str(tmp_path / "nli.tsv"))
-        sizes = dict(batch_size=8, span_min=4, flow_steps=2, mlm_weight=0.1, eval_every=5)
+        sizes = dict(batch_size=8, span_min=4, flow_steps=2, eval_every=5)
         defaults = {**files, **sizes, **shortened, "selection": "last"}
         return small(method=method, **{**defaults, **changes})
 
