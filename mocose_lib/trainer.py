@@ -10,7 +10,7 @@ from functools import partial
 from typing import Protocol, runtime_checkable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, cuda, nn
 from tqdm.auto import tqdm
 
 from .encoder import Encoder
@@ -102,7 +102,7 @@ class Trainer:
             "progress": asdict(self.progress),
             "generator": self.generator.get_state(),
             "cpu_rng": torch.get_rng_state(),
-            "cuda_rng": torch.cuda.get_rng_state_all()[:1],  # of the one that trains
+            "cuda_rng": cuda.get_rng_state_all(),
         }
 
     def load(self, state: dict) -> None:
@@ -114,7 +114,7 @@ class Trainer:
         self.best, self.progress = state["best"], Progress(**state["progress"])
         self.generator.set_state(state["generator"].cpu())
         torch.set_rng_state(state["cpu_rng"].cpu())
-        torch.cuda.set_rng_state_all([s.cpu() for s in state["cuda_rng"]])
+        cuda.set_rng_state_all(map(Tensor.cpu, state["cuda_rng"][: cuda.device_count()]))
 
     def resume(self, checkpoint: Checkpoint | None) -> None:
         """Goes on from `checkpoint` if it holds a state."""

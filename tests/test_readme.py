@@ -52,11 +52,11 @@ def rivals() -> str:
     """What those systems reach that leave the encoder as it is, or have none."""
     mean = table_of(GRIDS["main"], "tiny").groupby("label")[METRIC].mean()
     named = (f"{name} {mean[name]:.1f}" for name in ("flow", "TF-IDF", "whitening"))
-    named_other = (f"{x} {mean[f'{x}, Wikipedia']:.1f}" for x in ("flow", "whitening"))
+    elsewhere = (f"{x} {mean[f'{x}, Wikipedia']:.1f}" for x in ("flow", "whitening"))
     return (
         f"Systems that do not train the encoder are far ahead here: {', '.join(named)}. They learn "
-        f"from the test sentences; from Wikipedia it is {' and '.join(named_other)}. So these runs compare settings. "
-        "They say little of the level that a large encoder reaches."
+        f"from the test sentences; from Wikipedia it is {' and '.join(elsewhere)}. So these runs "
+        "compare settings. They say little of the level that a large encoder reaches."
     )
 
 

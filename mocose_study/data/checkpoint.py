@@ -21,11 +21,12 @@ SHARE = 0.02  # of a training's time that its checkpoints may take
 class Checkpoint:
     """The file from which an interrupted training goes on, written now and then.
 
-    MOCOSE_CHECKPOINT_SECONDS (default: 30) lie between two writes, at least. Raises InputError
-    when that is no number of seconds.
+    `about` is what the training begins with; a state of other "code" is dropped, and from another
+    it comes back. MOCOSE_CHECKPOINT_SECONDS (default: 30) lie between two writes, at least. Raises
+    InputError when that is no number of seconds.
     """
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, about: dict | None = None):
         text = os.environ.get("MOCOSE_CHECKPOINT_SECONDS", "30")
         if not text.isdecimal():
             raise InputError(
@@ -33,7 +34,7 @@ class Checkpoint:
             )
         self.path, self.seconds = path, float(text)
         self.written, self.took = time.monotonic(), 0.0
-        self.about: dict = {}  # of the training: "code" and more; a state of other code is dropped
+        self.about = about or {}
 
     def due(self) -> bool:
         """Whether it is time for another `write`."""

@@ -22,19 +22,10 @@ import pyarrow as pa
 
 from mocose_study.config import InputError
 
+from . import sources
 from .atomic import temporary, write_atomically
 from .files import cache_folder
-from .sources import (
-    ON_HUB,
-    asking_the_hub,
-    checked,
-    folder,
-    from_hub,
-    local,
-    open_file,
-    revision_on_hub,
-    sha256,
-)
+from .sources import ON_HUB, checked, folder, local, open_file, sha256
 
 log = logging.getLogger(__name__)
 OPENERS = {".xz": lzma.open, ".gz": gzip.open}
@@ -91,7 +82,7 @@ def corpus_files(name: str) -> list[Path]:
     if name == "open":
         return [open_file(Path(file).name) for file in files]
     if set(files) <= ON_HUB.keys():
-        return [local(file) or from_hub(file) for file in files]
+        return [local(file) or sources.from_hub(file) for file in files]
     if not (data := folder()):
         raise InputError(f"corpus {name!r} needs a data folder; give --data or MOCOSE_DATA.")
     return [checked(data, file) for file in files]
@@ -107,7 +98,7 @@ def hub_name(name: str) -> bool:
 def _hub_lines(name: str, revision: str | None) -> Iterator[str]:
     if revision is None:
         raise InputError(f"corpus {name!r} is no file, and the hub does not know it or is away.")
-    with asking_the_hub(f"give the corpus {name!r}", "give a text file"):
+    with sources.asking_the_hub(f"give the corpus {name!r}", "give a text file"):
         found = datasets.load_dataset(name, split="train", revision=revision)
     column = next((c for c in ("sentence", "text") if c in found.column_names), None)
     if column is None:
@@ -121,7 +112,7 @@ def load_corpus(name: str, size: int) -> datasets.Dataset:
     Raises InputError on an unknown name, too few sentences, and a single one that is repeated.
     """
     if hub_name(name):
-        revision = revision_on_hub(name, "dataset")
+        revision = sources.revision_on_hub(name, "dataset")
         content, lines = [name, revision], lambda: _hub_lines(name, revision)
     else:
         paths = corpus_files(name)

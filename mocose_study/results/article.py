@@ -7,8 +7,8 @@ import pandas as pd
 from mocose_study.config.profiles import configure
 from mocose_study.sections import GRIDS
 
-from .conclude import paragraph
-from .ledger import judged, summary
+from .conclude import paragraph, verdicts_on
+from .ledger import place_of, summary
 from .show import scores_markdown
 from .tables import filled, markdown, table_of
 
@@ -21,10 +21,11 @@ def article(profile: str, pages: list[str], figure: Path) -> str:
 
     runs = {name: table_of(grid, profile) for name, grid in GRIDS.items()}
     there = {name: table for name, table in runs.items() if len(table)}
-    told = (
-        (GRIDS[name], paragraph(GRIDS[name], there[name], profile, brief=False)) for name in there
-    )
-    lines = [f"- {text} {linked(grid.notebook, grid.notebook)}" for grid, text in told]
+    found = [verdicts_on(GRIDS[name], table) for name, table in there.items()]
+    lines = []
+    for name, table in there.items():
+        page = GRIDS[name].notebook
+        lines.append(f"- {paragraph(GRIDS[name], table, profile, False)} {linked(page, page)}")
     if waiting := len(GRIDS) - len(there):
         lines.append(f"- {waiting} of {len(GRIDS)} sections have no runs at this profile yet.")
     start = next(iter(GRIDS))
@@ -41,7 +42,7 @@ def article(profile: str, pages: list[str], figure: Path) -> str:
         figure=picture if figure.exists() else "",
         sections="\n".join(lines),
         every_claim=linked("99_claims", "Every claim"),
-        ledger=counted(judged(profile)),
+        ledger=counted([table for table in found if not isinstance(table, str)]),
         pages="\n".join(pages),
     )
 
@@ -57,11 +58,12 @@ def made(runs: pd.DataFrame) -> str:
     )
 
 
-def counted(claims: pd.DataFrame) -> str:
+def counted(tables: list[pd.DataFrame]) -> str:
     """A row a table of the papers: how many of its claims got which verdict."""
-    rows = summary(claims[claims["n"] > 0])
-    if not len(rows):
+    if not tables:
         return " No claim is judged at this profile yet."
+    every = pd.concat(tables, ignore_index=True)
+    rows = summary(every.assign(place=every["source"].map(place_of)))
     rows = rows.loc[:, rows.any()].astype(object).where(rows > 0, "")
     rows = rows.rename(columns=lambda word: f"[{word}]{{.{word.replace(' ', '-')}}}")
     return "\n\n" + markdown(rows.rename_axis("claims of").reset_index())

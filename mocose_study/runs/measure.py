@@ -33,6 +33,11 @@ GRADES = 5  # of similarity, from 0 to 5 in STS-B
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
+def beginning(config: Config) -> dict[str, str]:
+    """What a run keeps of the moment when its training begins: its code, and the newest rule."""
+    return {"code": method_code(config.method), "rules": rules_on_record()}
+
+
 def measured(
     config: Config,
     checkpoint: Checkpoint,
@@ -42,11 +47,10 @@ def measured(
 ) -> dict:
     """Trains `config`, going on from `checkpoint` if it is there: what its run file says.
 
-    `save` is called with the trained system. `seconds` counts the training before an interruption,
-    too, and the rules on record are those of its beginning.
+    `checkpoint.about` is `beginning`. `save` is called with the trained system. `seconds` counts the
+    training before an interruption, too.
     """
     device = device or default_device()
-    checkpoint.about = {"code": method_code(config.method), "rules": rules_on_record()}
     started = time.monotonic()
     fitted = METHODS[config.method](config, checkpoint, device, bar)
     trained = time.monotonic()

@@ -9,7 +9,7 @@ from mocose_study.config import Config, InputError
 from mocose_study.data import contents
 
 from .files import finite, read_run
-from .measure import PACKAGES, measured
+from .measure import PACKAGES, beginning, measured
 from .run import checkpoint_of, prepare
 
 DEPENDS = ("method_code", "python", "device", "instructions", *PACKAGES)  # what digits hang on
@@ -73,7 +73,7 @@ def replay(path: Path, device: str | None = None, bar: bool = False) -> Replay:
     """
     before, config = readable(path)
     prepare([config], bar)
-    checkpoint = checkpoint_of(f"replay-{path.stem}")
+    checkpoint = checkpoint_of(f"replay-{path.stem}", beginning(config))
     usual = torch.get_num_threads()
     torch.set_num_threads(before["stamp"]["threads"])
     try:

@@ -23,7 +23,7 @@ from mocose_study.systems import INPUTS, METHODS
 from mocose_study.systems.base import Fitted, load_encoder
 
 from .files import is_done, read_whole, run_file, run_id, write_run
-from .measure import measured
+from .measure import beginning, measured
 from .pool import outcomes, worker_count
 
 log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ def make_run(
     run, it waits, or, without `wait`, returns False at once. `save` gets the trained system, and
     has it trained anew.
     """
-    checkpoint = checkpoint_of(path.stem)
+    checkpoint = checkpoint_of(path.stem, beginning(config))
     if ranks().rank:  # the first process measures, and writes
         if save or read_whole(path) is None:
             METHODS[config.method](config, checkpoint, device or default_device(), False)
@@ -67,9 +67,9 @@ def make_run(
     return True
 
 
-def checkpoint_of(name: str) -> Checkpoint:
+def checkpoint_of(name: str, about: dict | None = None) -> Checkpoint:
     """Where the training of that name is kept while it lasts."""
-    return Checkpoint(study_folder() / "data" / "checkpoints" / f"{name}.pt")
+    return Checkpoint(study_folder() / "data" / "checkpoints" / f"{name}.pt", about)
 
 
 def prepare(configs: Sequence[Config], bar: bool = False) -> None:

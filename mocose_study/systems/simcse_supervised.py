@@ -29,11 +29,13 @@ COLUMNS = ("sent0", "sent1", "hard_neg")
 
 def read_triplets(path: Path) -> pd.DataFrame:
     """A tab-separated file, or a quoted .csv. Raises InputError where a text is missing."""
-    try:
-        table = path.suffix != ".csv"
-        frame = read_table(path) if table else pd.read_csv(path, keep_default_na=False, dtype=str)
-    except ValueError as cause:  # empty, no table, or no UTF-8
-        raise InputError(f"{path.name} cannot be read as a table: {cause}.") from cause
+    if path.suffix == ".csv":
+        try:
+            frame = pd.read_csv(path, keep_default_na=False, dtype=str)
+        except ValueError as cause:  # empty, no table, or no UTF-8
+            raise InputError(f"{path.name} cannot be read as a table: {cause}.") from cause
+    else:
+        frame = read_table(path)
     if "hard_neg" not in frame or (frame["hard_neg"].str.strip() == "").all():
         raise InputError(f"{path.name} has no contradictions; it needs the columns {COLUMNS}.")
     if missing := [c for c in COLUMNS if c not in frame or (frame[c].str.strip() == "").any()]:

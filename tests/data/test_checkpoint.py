@@ -45,11 +45,10 @@ def test_seconds_that_are_none_are_refused(tmp_path, monkeypatch, text):
 
 
 def test_a_checkpoint_keeps_what_its_training_began_with_and_is_of_no_use_to_other_code(tmp_path):
-    begun, resumed, changed = (Checkpoint(tmp_path / "run.pt") for _ in range(3))
-    begun.about = {"code": "a", "rules": "first"}
-    begun.write({"step": 1})
-    resumed.about = {"code": "a", "rules": "second"}
+    path = tmp_path / "run.pt"
+    Checkpoint(path, {"code": "a", "rules": "first"}).write({"step": 1})
+    resumed = Checkpoint(path, {"code": "a", "rules": "second"})
     assert resumed.read() == {"step": 1} and resumed.about["rules"] == "first"
-    changed.about = {"code": "b", "rules": "second"}
+    changed = Checkpoint(path, {"code": "b", "rules": "second"})
     assert changed.read() is None and changed.about["rules"] == "second"
-    assert not (tmp_path / "run.pt").exists()
+    assert not path.exists()

@@ -54,7 +54,7 @@ def test_a_text_file_of_ones_own_is_a_corpus(study, opened):
 
 def test_a_data_set_of_the_hub_is_a_corpus(study, monkeypatch):
     found = corpora.datasets.Dataset.from_dict({"text": ["One.\nTwo.", "", " Three. "]})
-    monkeypatch.setattr(corpora, "revision_on_hub", lambda name, kind: "f00")
+    monkeypatch.setattr(corpora.sources, "revision_on_hub", lambda name, kind: "f00")
     monkeypatch.setattr(corpora.datasets, "load_dataset", lambda *_, **__: found)
     assert corpora.load_corpus("farm/text", 3)["sentence"][:] == ["One.", "Two.", "Three."]
 
@@ -63,7 +63,7 @@ def test_a_hub_that_goes_away_is_one_sentence(study, monkeypatch):
     def away(*_, **__):
         raise ConnectionError("Max retries exceeded")
 
-    monkeypatch.setattr(corpora, "revision_on_hub", lambda name, kind: "f00")
+    monkeypatch.setattr(corpora.sources, "revision_on_hub", lambda name, kind: "f00")
     monkeypatch.setattr(corpora.datasets, "load_dataset", away)
     with pytest.raises(InputError, match=r"hub did not give the corpus 'farm/text' \(Connection"):
         corpora.load_corpus("farm/text", 3)

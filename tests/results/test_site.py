@@ -13,7 +13,7 @@ from made_up import GRID, write_all
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from mocose_study.config import InputError
-from mocose_study.results import article, ledger
+from mocose_study.results import article
 from mocose_study.results.site import make_report
 
 HARM = (
@@ -67,7 +67,6 @@ def site(tmp_path_factory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MOCOSE_STUDY", str(study))
         patch.setattr(article, "GRIDS", {"start": GRID, "again": GRID})
-        patch.setattr(ledger, "GRIDS", {"start": GRID})
         write_all("tiny", 5)
         return make_report("tiny").parent
 

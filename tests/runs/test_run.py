@@ -1,6 +1,7 @@
 """Runs: one file each, with what was done and what came of it."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -199,3 +200,14 @@ def test_the_cosines_of_pairs_are_told_apart_by_their_grade(monkeypatch):
     medians = [q[2] for q in quantiles]  # two of the five grades have no pairs
     assert medians == pytest.approx([0.1, np.nan, 0.5, np.nan, 0.9], nan_ok=True)
     assert quantiles[0] == pytest.approx([0.01, 0.05, 0.1, 0.15, 0.19])
+
+
+def test_every_process_of_a_training_refuses_a_checkpoint_of_other_code(tmp_path, monkeypatch):
+    """The second one must not take, or drop, what the first one does not."""
+    given = []
+    monkeypatch.setattr(run, "ranks", lambda: SimpleNamespace(rank=1, size=2))
+    monkeypatch.setitem(
+        run.METHODS, "mocose", lambda config, checkpoint, *_: given.append(checkpoint)
+    )
+    assert run.make_run(Config(), tmp_path / "x.json")
+    assert given[0].about == measure.beginning(Config()) and given[0].about["code"]
