@@ -4,19 +4,18 @@ A step is whatever lies between two steps of an optimiser. torch tells of each o
 loop of ours and one of another library are timed alike.
 """
 
-import multiprocessing
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 from tqdm.auto import tqdm
 
-from mocose_study.runs.pool import start_worker
+from mocose_study.runs.pool import outcomes
 
 WARM = 3  # steps before the one whose end starts the clock: caches fill, memory is claimed
 Cases = Iterable[tuple[dict, dict[str, Callable[[], dict]]]]  # what a case is, and its turns
@@ -98,9 +97,16 @@ def rows(cases: Cases, repeats: int, bar: tqdm) -> list[dict]:
 
 def processes(number: int, work: Callable, *arguments) -> list:
     """What `work(*arguments)` gives in each of `number` new single-threaded processes."""
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(number, spawn, start_worker) as pool:
-        return [job.result() for job in [pool.submit(work, *arguments) for _ in range(number)]]
+    found = []
+    for _, result, error in outcomes(partial(_once, work, arguments), range(number), number):
+        if error:
+            raise error
+        found.append(result)
+    return found
+
+
+def _once(work: Callable, arguments: tuple, number: int):
+    return work(*arguments)
 
 
 def apart(work: Callable, *arguments):

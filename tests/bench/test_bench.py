@@ -1,11 +1,16 @@
 """The benchmark counts rightly, compares like with like, and survives interruption."""
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 import torch
 from texts import ROOT
@@ -75,6 +80,23 @@ def test_the_clock_leaves_the_first_steps_out(monkeypatch):
     assert found.result()["seconds"] == 2 and found.result()["steps"] == 3
     with pytest.raises(ValueError, match="too few"):
         clock.timed(1.0, lambda: None)
+
+
+def test_ctrl_c_ends_what_is_measured_in_a_process_of_its_own(tmp_path):
+    begun = tmp_path / "begun"
+    work = f"import pathlib, time; pathlib.Path({str(begun)!r}).touch(); time.sleep(600)"
+    code = f"from mocose_study.bench.clock import apart; apart(exec, {work!r})"
+    job = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+    try:
+        while not begun.exists():
+            assert job.poll() is None
+            time.sleep(0.1)
+        inside = psutil.Process(job.pid).children()
+        job.send_signal(signal.SIGINT)
+        assert job.wait(60) != 0
+        assert not psutil.wait_procs(inside, 10)[1]
+    finally:
+        job.kill()
 
 
 def test_every_competitor_has_one_turn_in_each_round():
