@@ -91,8 +91,10 @@ def scores(encode: Encode, config: Config) -> dict[str, float]:
     test = evaluate(encode, benchmarks.test_tables(config.benchmark))
     dev = evaluate(encode, benchmarks.dev_tables(config.benchmark, config.dev))["average"]
     found = {"sts_avg": test.pop("average"), "sts_dev": dev, **test}
-    if config.benchmark == "real":  # the open pairs, which everybody has, beside the seven tasks
+    if config.benchmark == "real":  # beside the seven tasks: pairs that everybody has, unseen ones
         found["open_avg"] = evaluate(encode, benchmarks.test_tables("open"))["average"]
+        if tables := benchmarks.outside_tables():
+            found["outside_avg"] = evaluate(encode, tables)["average"]
     if config.transfer:
         accuracy = transfer.evaluate(encode, transfer_tasks(), logistic.fit_predict)
         found["transfer_avg"] = float(np.mean([accuracy[f"{t} test"] for t in TRANSFER]))
