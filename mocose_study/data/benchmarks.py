@@ -170,7 +170,8 @@ def outside_tables() -> dict[str, pd.DataFrame]:
     None without a data folder, since the hub has no such part of SICK-R.
     """
     files = {task: local(STS[task]["file"].format(split="train")) for task in OUTSIDE}
-    return unseen({f"{task} train": read_pairs(p) for task, p in files.items() if p}, "real")
+    tables = {f"{task} train": read_pairs(path) for task, path in files.items() if path}
+    return unseen(tables, "real") if tables else {}
 
 
 def _own_tables(names: str, split: str) -> dict[str, pd.DataFrame]:

@@ -61,15 +61,19 @@ def answer(grids: list[Grid], profile: str, seeds=None) -> Markdown:
 
 
 def conclusion(grids: list[Grid], profile: str, seeds=None, second: str = "mini") -> Markdown:
-    """What the papers say, what we see, how sure we are, and why it may differ.
+    """Three sentences: what is decided first, all verdicts counted, and why it may differ.
 
-    The grids with claims that are judged at the profile `second`, too, get a paragraph for it.
+    Behind them, folded: for each grid what the paper says, what we see, and how sure we are. The
+    grids with claims that are judged at the profile `second`, too, get a paragraph for it.
     """
-    parts = [paragraph(g, table_of(g, profile, seeds), profile, brief=False) for g in grids]
-    for grid, runs in [(g, table_of(g, second)) for g in grids if second != profile]:
-        found = verdicts_on(grid, runs)
-        if not isinstance(found, str) and found["verdict"].ne("no runs").any():
-            parts.append(f"*At {second}:* {paragraph(grid, runs, second, brief=False)}")
+    tables = [(grid, table_of(grid, profile, seeds)) for grid in grids]
+    parts = [paragraph(grid, runs, profile, brief=False) for grid, runs in tables]
+    first = [_first(tables, profile)]
+    others = [(g, table_of(g, second)) for g in grids] if second != profile else []
+    others = [(g, runs) for g, runs in others if _judged(g, runs)["verdict"].ne("no runs").any()]
+    for grid, runs in others:
+        parts.append(f"*At {second}:* {paragraph(grid, runs, second, brief=False)}")
+    first += [_first(others, second)] if others else []
     ours, paper = configure(profile), configure("base")
     made = [configure(profile, **grid.fields_at(profile)) for grid in grids]
     trained = " or ".join(f"{number:,}" for number in sorted({config.steps for config in made}))
@@ -79,7 +83,24 @@ def conclusion(grids: list[Grid], profile: str, seeds=None, second: str = "mini"
         f"{paper.encoder}), trained for {trained} steps of {ours.batch_size} sentences (there "
         f"{paper.steps:,} of {paper.batch_size}) from the corpus {ours.corpus}."
     )
-    return Markdown("\n\n".join(["## What a reader should take away", *parts, why]))
+    more = ("<details><summary>Section by section</summary>", *parts, "</details>")
+    shown = filter(None, ("## What a reader should take away", *first, why, *more))
+    return Markdown("\n\n".join(shown))
+
+
+def _judged(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame:
+    """The verdicts on a grid's claims; no rows where there are none."""
+    found = verdicts_on(grid, runs)
+    return pd.DataFrame(columns=["verdict"]) if isinstance(found, str) else found
+
+
+def _first(tables: list[tuple[Grid, pd.DataFrame]], profile: str) -> str:
+    """The leading claim of all these grids, and their verdicts counted; empty without claims."""
+    every = pd.concat([_judged(*pair) for pair in tables], ignore_index=True)
+    if every.empty:
+        return ""
+    counted = f"All verdicts at {profile}: {tally(every)}."
+    return f"{headline(leading(every))} {counted}".strip()
 
 
 def paragraph(grid: Grid, runs: pd.DataFrame, profile: str, brief: bool) -> str:
@@ -103,10 +124,11 @@ def paragraph(grid: Grid, runs: pd.DataFrame, profile: str, brief: bool) -> str:
 
 
 def leading(found: pd.DataFrame) -> pd.Series:
-    """The claim to begin with: the first that is decided, better one of a direction than of a size;
-    else the first one that has runs."""
+    """The claim to begin with: the first that is decided, better one of a direction than of a size,
+    and better a paper's than ours; else the first one that has runs."""
     undecided, missing = ~found["verdict"].isin(DECIDED), found["verdict"].eq("no runs")
-    return found.loc[(2 * undecided + found["rule"].eq("Size") + 2 * missing).idxmin()]
+    ours = found["source"].eq(PAPERS["study"])
+    return found.loc[(4 * undecided + 4 * missing + 2 * found["rule"].eq("Size") + ours).idxmin()]
 
 
 def headline(claim: pd.Series) -> str:

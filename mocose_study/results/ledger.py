@@ -1,6 +1,9 @@
 """The ledger: every claim of the papers, what our runs say to it, and which are not judged."""
 
 import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from html import escape
 
 import numpy as np
@@ -8,8 +11,16 @@ import pandas as pd
 from IPython.display import HTML
 
 from mocose_study.claims.record import check_order, digest
+from mocose_study.claims.rules import Better, Size
 from mocose_study.claims.stats import benjamini_hochberg
-from mocose_study.claims.verdicts import DECIDED, SEEDS_NEEDED, UNTESTABLE, WORDS, verdicts
+from mocose_study.claims.verdicts import (
+    DECIDED,
+    SEEDS_NEEDED,
+    UNTESTABLE,
+    WORDS,
+    Claim,
+    verdicts,
+)
 from mocose_study.config import PROFILES
 from mocose_study.data.files import study_folder
 from mocose_study.sections import GRIDS
@@ -18,16 +29,53 @@ from mocose_study.sections.grid import Grid
 
 from .conclude import verdicts_on
 from .style import VERDICTS
-from .tables import METRIC, filled, table_of
+from .tables import LAST, METRIC, filled, table_of
 
 RATE = 0.05  # of false verdicts among those that Benjamini and Hochberg let pass
 SURVIVING = "surviving the whole paper"
+JUDGED = (*DECIDED, "inconclusive")
 
 
-def section(grid: Grid, profile: str) -> pd.DataFrame:
+def section(grid: Grid, profile: str, change: Callable = lambda claim: claim, seeds=None):
     """The verdicts on one section's claims; a profile of too few seeds judges none."""
-    found = verdicts_on(grid, table_of(grid, profile))
+    grid = replace(grid, claims=tuple(map(change, grid.claims)))
+    found = verdicts_on(grid, table_of(grid, profile, seeds))
     return verdicts(grid.claims, pd.DataFrame(), grid.control) if isinstance(found, str) else found
+
+
+def on_other_terms(profile: str) -> pd.DataFrame:
+    """The claims that would have another verdict on other terms, a row a claim; else empty cells.
+
+    The terms: judged at the last step instead of at the chosen one; by half of the paper's effect
+    where a rule asks for its direction alone; by the seeds that were added after five alone.
+    """
+    rows = []
+    for grid in filter(lambda grid: grid.claims, GRIDS.values()):
+        found = section(grid, profile).set_index("id")[["text", "verdict"]]
+        terms = {
+            "at the last step": section(grid, profile, _late),
+            "by half of the paper's effect": section(grid, profile, partial(_sized, grid)),
+            "by the seeds added": section(grid, profile, seeds=range(SEEDS_NEEDED, grid.seeds)),
+        }
+        for name, table in terms.items():
+            other = table.set_index("id")
+            judged_too = other["verdict"].isin(JUDGED) & other["n"].ge(SEEDS_NEEDED)
+            moved = other["verdict"].ne(found["verdict"]) & judged_too
+            found[name] = other["verdict"].where(moved, "")
+        rows.append(found[found["verdict"].isin(JUDGED) & found[list(terms)].ne("").any(axis=1)])
+    return pd.concat(rows)
+
+
+def _late(claim: Claim) -> Claim:
+    return replace(claim, metric=LAST) if claim.metric == METRIC else claim
+
+
+def _sized(grid: Grid, claim: Claim) -> Claim:
+    """The claim with a Size in place of a direction that has no claim of its size beside it."""
+    has_size = any(other.id == f"{claim.id}-size" for other in grid.claims)
+    if type(claim.rule) is not Better or not claim.effect or has_size:
+        return claim
+    return replace(claim, rule=Size(claim.rule.a, claim.rule.b, claim.effect))
 
 
 def judged(profile: str) -> pd.DataFrame:

@@ -20,7 +20,7 @@ from .tables import LAST, METRIC, aligned, average, markdown, records, summary, 
 ERRORS = ["difference of", "points", "standard error, seeds", "standard error, test pairs"]
 MODES = {"load": "shows finished runs", "run": "makes those that are missing"}
 POOLINGS = ["[CLS]", "mean", "first-last"]  # untrained systems of the section `pretraining`
-STALENESS = ("equation 4", "empirical", "retained of the oldest")
+STALENESS = ("equation 4", "after 25 %", "after 50 %", "after 75 %", "retained of the oldest")
 pd.set_option("display.max_colwidth", None)  # claims and reasons are sentences
 pd.set_option("display.max_rows", 100)
 disable_progress_bar()  # the bar of a loaded model is no result
@@ -130,18 +130,18 @@ def two_way(grid: Grid, values: dict[str, float]) -> pd.DataFrame:
 
 
 def staleness(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
-    """The age of the queue in each point's runs, mean over seeds, after half of the training.
+    """The age of the queue in each point's runs, mean over seeds.
 
-    Columns: the traceable distance in steps by equation 4 and as measured, and the share that the
-    oldest keys retain (`mocose_lib.evaluation.staleness`).
+    Columns: the traceable distance in steps by equation 4, as measured after a quarter, a half and
+    three quarters of the training, and the share that the oldest keys retain after a half of it
+    (`mocose_lib.evaluation.staleness`).
     """
     rows = []
     for label, record in records(grid, profile, seeds):
-        config = Config.from_dict(record["config"])
-        for found in record["progress"]["staleness"][1:2]:  # after 25, 50, 75 %
-            measured = empirical_distance(found, config)
-            oldest = found["retained"][-1:]
-            rows += [(label, config.traceable_distance, measured, share) for share in oldest]
+        config, found = Config.from_dict(record["config"]), record["progress"]["staleness"]
+        if len(found) == 3 and found[1]["retained"]:
+            measured = [empirical_distance(moment, config) for moment in found]
+            rows.append((label, config.traceable_distance, *measured, found[1]["retained"][-1]))
     table = pd.DataFrame(rows, columns=["point", *STALENESS])
     return table.groupby("point", sort=False).mean().round(2)
 

@@ -35,8 +35,20 @@ def runs(monkeypatch):
         ]
     )
     monkeypatch.setattr(ledger, "GRIDS", {"x": Grid("?", points, claims=CLAIMS, notebook="n")})
-    monkeypatch.setattr(ledger, "table_of", lambda grid, profile: made.assign(profile=profile))
+    show_only(monkeypatch, made)
     return made
+
+
+def show_only(monkeypatch, made: pd.DataFrame, **changes) -> None:
+    """The ledger's one section has these runs, and `changes` of its Grid."""
+
+    def table_of(grid, profile, seeds=None):
+        return made[made["seed"].isin(made["seed"] if seeds is None else seeds)].assign(
+            profile=profile
+        )
+
+    monkeypatch.setattr(ledger, "table_of", table_of)
+    monkeypatch.setattr(ledger, "GRIDS", {"x": replace(ledger.GRIDS["x"], **changes)})
 
 
 def test_verdicts_come_from_the_rules_and_stand_beside_the_papers_effect(runs):
@@ -47,6 +59,24 @@ def test_verdicts_come_from_the_rules_and_stand_beside_the_papers_effect(runs):
     assert table["place"].tolist() == ["MoCoSE Table 5", "MoCoSE Table 2", "this study"]
     assert table["notebook"].unique().tolist() == ["n"]
     assert set(ledger.judged("quick")["verdict"]) == {"no runs"}  # which has one seed
+
+
+def test_what_other_terms_would_change(runs, monkeypatch):
+    """a leads by 4 points at seeds 0 to 4, by -1 or 5 at seeds 5 to 9, and lies behind at the end."""
+    first = runs.assign(sts_avg=runs["sts_avg"] + 3 * runs["label"].eq("a"))
+    lead = 2 + 6 * runs["seed"].mod(2).sub(0.5)
+    later = runs.assign(seed=runs["seed"] + 5, sts_avg=60 + lead * runs["label"].eq("a"))
+    made = pd.concat([first, later]).assign(sts_last=lambda table: -table["sts_avg"])
+    show_only(monkeypatch, made, seeds=10)
+    table = ledger.on_other_terms("tiny")
+    assert table.loc[WORSE].tolist()[1:] == [
+        "supported",
+        "not supported",  # at the last step
+        "not supported",  # half of the paper's 54 points
+        "inconclusive",  # by seeds 5 to 9
+    ]
+    show_only(monkeypatch, runs.assign(sts_last=runs["sts_avg"]), seeds=7)  # two are added: too few
+    assert ledger.on_other_terms("tiny").loc[WORSE].tolist()[2:] == ["", "not supported", ""]
 
 
 def test_profiles_stand_side_by_side(runs, monkeypatch, tmp_path):

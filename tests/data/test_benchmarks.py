@@ -103,6 +103,24 @@ def test_dev_pairs_that_occur_in_a_test_set_are_left_out(monkeypatch):
     ]
 
 
+def test_pairs_outside_the_seven_tasks_need_a_data_folder(study):
+    assert benchmarks.outside_tables() == {}
+
+
+def test_pairs_outside_the_seven_tasks_occur_in_none_of_them(real_data):
+    """93 of SICK-R's 4,500 pairs and 4,076 of STS-B's 5,749 stand in a test set."""
+    found = benchmarks.outside_tables()
+    assert {name: len(t) for name, t in found.items()} == {
+        "SICK-R train": 4_407,
+        "STS-B train": 1_673,
+    }
+    columns = ["sentence1", "sentence2"]
+    tested = pd.concat(benchmarks.test_tables("real").values())[columns]
+    for table in found.values():
+        for order in (columns, columns[::-1]):
+            assert table[order].set_axis(columns, axis=1).merge(tested).empty
+
+
 def test_607_pairs_of_stsb_dev_are_in_no_test_set(real_data):
     """893 of the 1,500 occur word for word in STS12 to STS16."""
     sizes = [len(table) for table in benchmarks.test_tables("real").values()]

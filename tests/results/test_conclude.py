@@ -24,8 +24,14 @@ def test_a_section_is_answered_with_its_verdicts_and_its_spread(study):
 def test_a_conclusion_says_what_the_paper_says_what_we_see_how_sure_and_why(study):
     write_all(seeds=6)
     text = conclude.conclusion([GRID], "tiny", range(6)).data
-    assert text.startswith("## What a reader should take away\n\n**How fast?** MoCoSE Table 3, in")
-    assert "in our words: 0.85 is best. Here this is supported: “0.85” against “0.5”" in text
+    first, folded = text.split("<details><summary>Section by section</summary>")
+    assert first.startswith(
+        "## What a reader should take away\n\nMoCoSE Table 3, in our words: 0.85"
+    )
+    assert "0.85 is best. Here this is supported: “0.85” against “0.5”" in first
+    assert "All verdicts at tiny: 1 supported, 1 not supported.\n" in first
+    assert "*Why it may differ from the paper:*" in first
+    assert folded.startswith("\n\n**How fast?** MoCoSE Table 3") and folded.endswith("</details>")
     # t(0.975, 5 d.f.) = 2.5706, sd of 63, 64, 65 twice = 0.894: half-width 0.94
     assert "With 6 seeds the highest mean is known to ± 0.94 (95 %). No other point lies" in text
     steps = configure("tiny").steps
@@ -44,6 +50,7 @@ def test_a_conclusion_leads_with_what_is_decided_and_names_a_second_profile(stud
     text = conclude.conclusion([open_first], "tiny", range(6), second="mini").data
     assert "Here this is supported: “0.85” against “0.5”" in text
     assert "Verdicts on its 3 claims: 1 supported, 1 not supported, 1 no runs." in text
+    assert "All verdicts at mini: 1 supported, 1 not supported, 1 no runs." in text
     assert "*At mini:* **How fast?**" in text
 
 

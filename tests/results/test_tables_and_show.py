@@ -143,7 +143,7 @@ def test_a_two_way_grid_becomes_a_table_like_the_papers():
     assert ours["quarter"].to_dict() == {512: 61.0, 4096: 50.0}
 
 
-def test_staleness_is_that_of_the_middle_of_the_training(study):
+def test_staleness_is_measured_at_three_moments_of_the_training(study):
     config = GRID.configs("tiny", [0])[0]  # decay 0.5: equation 4 gives 2 + K / B
     measured = [
         {"step": step, "n": [64, 32], "retained": [1.0, kept]}
@@ -151,7 +151,8 @@ def test_staleness_is_that_of_the_middle_of_the_training(study):
     ]
     write(config, progress={"best_step": 0, "history": [], "staleness": measured})
     reach = 2 + config.queue_size / config.batch_size
-    assert show.staleness(GRID, "tiny", [0]).loc["0.5"].tolist() == [reach, 2 + 80 / 64, 0.5]
+    moments = [round(2 + left / 64, 2) for left in (64 + 0.9 * 32, 64 + 0.5 * 32, 64)]
+    assert show.staleness(GRID, "tiny", [0]).loc["0.5"].tolist() == [reach, *moments, 0.5]
     write(config, progress={"best_step": 0, "staleness": []})  # a run without a queue
     assert show.staleness(GRID, "tiny", [0]).empty
 
