@@ -9,15 +9,22 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from operator import call
 from random import Random
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
+from torch.utils.flop_counter import FlopCounterMode
 from tqdm.auto import tqdm
 
 from mocose_study.runs.pool import outcomes
 
 WARM = 3  # steps before the one whose end starts the clock: caches fill, memory is claimed
+DTYPES = {"float32": torch.float32, "bf16": torch.bfloat16}
+LARGE = {  # m, k, n
+    "cpu": ((2048, 512, 512), (2048, 1024, 1024), (4096, 256, 1024), (8192, 128, 128)),
+    "cuda": ((4096, 4096, 4096), (8192, 8192, 8192), (16384, 4096, 4096)),
+}
 Cases = Iterable[tuple[dict, dict[str, Callable[[], dict]]]]  # what a case is, and its turns
 
 
@@ -98,17 +105,48 @@ def rows(cases: Cases, repeats: int, bar: tqdm) -> list[dict]:
 def processes(number: int, work: Callable, *arguments) -> list:
     """What `work(*arguments)` gives in each of `number` new single-threaded processes."""
     found = []
-    for _, result, error in outcomes(partial(_once, work, arguments), range(number), number):
+    jobs = [partial(work, *arguments) for _ in range(number)]
+    for _, result, error in outcomes(call, jobs, number):
         if error:
             raise error
         found.append(result)
     return found
 
 
-def _once(work: Callable, arguments: tuple, number: int):
-    return work(*arguments)
-
-
 def apart(work: Callable, *arguments):
     """What `work(*arguments)` gives in a process of its own."""
     return processes(1, work, *arguments)[0]
+
+
+def flops(steps: int, train: Callable, *arguments) -> float:
+    """Operations of a step's matrix products as torch counts them, mean over the first `steps`.
+
+    A product of (m, k) with (k, n) has 2 m k n: a product and a sum for each triple.
+    """
+    done = 0
+
+    def tick() -> None:
+        nonlocal done
+        done += 1
+        if done == steps:
+            raise Enough
+
+    with FlopCounterMode(display=False) as counter:
+        run(tick, train, *arguments)
+    return counter.get_total_flops() / steps
+
+
+def peak(precision: str, seconds: float, device: str = "cpu") -> float:
+    """Operations a second of the fastest of some large matrix products, best of many."""
+    best, kind = 0.0, {"device": device, "dtype": DTYPES[precision]}
+    wait = torch.cuda.synchronize if device == "cuda" else lambda: None
+    for m, k, n in LARGE[device]:
+        a, b = (torch.randn(shape, **kind) for shape in ((m, k), (k, n)))
+        a @ b
+        wait()
+        until = time.perf_counter() + seconds / len(LARGE[device])
+        while (start := time.perf_counter()) < until:
+            a @ b
+            wait()
+            best = max(best, 2 * m * k * n / (time.perf_counter() - start))
+    return best

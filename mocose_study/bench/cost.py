@@ -15,8 +15,7 @@ from scipy.optimize import nnls
 from mocose_study.config import Config, vary
 from mocose_study.systems.base import load_encoder
 
-from . import floor
-from .clock import Cases, apart, rows, timed
+from .clock import Cases, apart, peak, rows, timed
 from .training import Sizes, config_of, encoder_folder, fit, full_text, step_flops
 
 ROWS = 600  # sentences
@@ -92,5 +91,5 @@ def measure(sizes: Sizes, precision: str, bar) -> dict:
     by = ["varied", "value", "flops", "activations", "parameters"]
     found = table.groupby(by, sort=False)["seconds"].median().reset_index()
     found["megabytes"] = [apart(peak_memory, config) for *_, config in points(sizes, precision)]
-    peak = floor.peak(precision, sizes.seconds)
-    return {"precision": precision, "peak": peak, "rows": found.to_dict("records")}
+    best = peak(precision, sizes.seconds)
+    return {"precision": precision, "peak": best, "rows": found.to_dict("records")}

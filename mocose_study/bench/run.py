@@ -16,8 +16,7 @@ from mocose_study.runs.files import finite
 from mocose_study.runs.measure import stamp
 from mocose_study.systems.simcse_st import library
 
-from . import cost, floor, parts, training
-from .clock import rows
+from . import clock, cost, parts, training
 from .training import SIZES, Sizes
 
 PARTS = "training breakdown evaluation cost grid memory pretraining start gpu".split()
@@ -63,7 +62,7 @@ def _measured(profile: str, sizes: Sizes, wanted, checkout: Path | None, bar: bo
     about = {"profile": profile, "sizes": vars(sizes)}
     record = json.loads(unfinished.read_text()) if unfinished.exists() else {}
     if not about.items() <= record.items():  # other numbers: nothing of it is taken over
-        peaks = {p: floor.peak(p, sizes.seconds) for p in floor.DTYPES}
+        peaks = {p: clock.peak(p, sizes.seconds) for p in clock.DTYPES}
         record = {**about, "seconds": 0.0, "peaks": peaks}
     peaks = record["peaks"]
     precisions = ("float32", "bf16") if peaks["bf16"] > peaks["float32"] else ("float32",)
@@ -89,15 +88,15 @@ def _work(sizes: Sizes, precisions, checkout, shown: tqdm) -> dict[str, Callable
     long = min(sizes.repeats, sizes.long_repeats)
     trained = training.cases(sizes, precisions, checkout)
     return {
-        "training": lambda: rows(trained, sizes.repeats, shown),
+        "training": lambda: clock.rows(trained, sizes.repeats, shown),
         "breakdown": lambda: parts.breakdown(sizes, precisions),
-        "evaluation": lambda: rows(parts.evaluation(sizes), long, shown),
+        "evaluation": lambda: clock.rows(parts.evaluation(sizes), long, shown),
         "cost": lambda: cost.measure(sizes, precisions[-1], shown),
-        "grid": lambda: rows(parts.grid(sizes), long, shown),
+        "grid": lambda: clock.rows(parts.grid(sizes), long, shown),
         "memory": lambda: parts.apart(parts.resident_memory, sizes),
-        "pretraining": lambda: rows(training.pretraining(sizes, precisions), long, shown),
+        "pretraining": lambda: clock.rows(training.pretraining(sizes, precisions), long, shown),
         "start": parts.start,
-        "gpu": lambda: rows(parts.gpu(sizes), long, shown),
+        "gpu": lambda: clock.rows(parts.gpu(sizes), long, shown),
     }
 
 

@@ -1,13 +1,16 @@
-"""Ratios and tables from the files of benchmarks; everything shown is derived from them here."""
+"""Ratios, tables and figures from the files of benchmarks; all that is shown is derived here."""
 
 import json
 from importlib.resources import files
 from pathlib import Path
 
 import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
 
 from mocose_lib import InputError
 from mocose_study.data.files import study_folder
+from mocose_study.results.style import OURS, PAPER, log_axis, mark_legend, panel, rows_figure, style
 
 from . import cost as formula
 
@@ -15,13 +18,7 @@ SETTLED = 0.2  # of the steps, after which memory shall not grow
 # A row is a figure: its slow and its fast side, and what the study has set itself. The ratio of
 # seconds shall reach the target; where the figure says "at most" it shall stay below.
 PROMISES = pd.read_csv(files(__package__) / "promises.csv")
-AUTHORS, FLOOR = "MoCoSE float32 / authors' code", "floor / MoCoSE float32"
-ANSWERS = {
-    "MoCoSE beside the authors' code": AUTHORS,
-    "SimCSE beside sentence-transformers": "SimCSE float32 / sentence-transformers",
-    "STS evaluation beside theirs": "STS tasks / sentence-transformers, batch of 128",
-    "Share of the floor that a step reaches": FLOOR,
-}
+AUTHORS = "MoCoSE float32 / authors' code"
 CASE = ["encoder", "text"]
 COLUMNS = ["figure", *CASE, "median", "low", "high", "n", "by processor time", "target", "reached"]
 SPREAD = {"median": "median", "low": "min", "high": "max", "n": "count"}  # of the rounds
@@ -110,28 +107,6 @@ def medians(record: dict) -> pd.Series:
     return ratios(record).set_index(["figure", *CASE])["median"]
 
 
-def answers(record: dict) -> list[str]:
-    """The main ratios in sentences: the range of the medians over encoders and texts."""
-    found, said = medians(record).dropna(), []
-    for words, figure in ANSWERS.items():
-        values = found[found.index.isin([figure], level=0)]
-        form = "{:.0%}" if figure == FLOOR else "{:.1f} times"
-        ends = " to ".join(form.format(end) for end in (values.min(), values.max()))
-        said.append(f"{words}: {ends if len(values) else 'not measured'}.")
-    return said
-
-
-def at_the_floor(record: dict) -> list[str]:
-    """What bounds the ratio to the authors' code: the same ratio for a step at the floor."""
-    authors, floor = (medians(record).xs(name) for name in (AUTHORS, FLOOR))
-    return [
-        f"{encoder}: MoCoSE reaches {share:.0%} of the floor. At the floor itself it would be "
-        f"{authors[encoder, text] / share:.1f} times as fast as the authors' code."
-        for (encoder, text), share in floor.items()
-        if pd.notna(authors.get((encoder, text)))
-    ]
-
-
 def cost(record: dict) -> tuple[pd.DataFrame, pd.Series]:
     """The measured points with floor, prediction and its relative error; the fitted numbers."""
     table, peak = pd.DataFrame(record["cost"]["rows"]), record["cost"]["peak"]
@@ -165,3 +140,49 @@ def side_by_side() -> pd.DataFrame:
     """The medians of `ratios`, a column a processor."""
     found = {name: medians(record) for name, record in machines().items()}
     return pd.DataFrame(found).dropna(how="all")
+
+
+def ratios_figure(table: pd.DataFrame) -> Figure:
+    """Median and range over the rounds, a row a figure; the target as a mark."""
+    table = table[table["median"].notna()]
+    names = [", ".join(filter(None, x)) for x in table[["figure", "encoder", "text"]].to_numpy()]
+    figure, ax = rows_figure(names, "speed of the first / of the second")
+    rows = range(len(names))
+    ax.hlines(rows, table["low"], table["high"], color=OURS, lw=2)
+    ax.plot(table["median"], rows, "o", color=OURS, ms=5)
+    ax.plot(table["target"].astype(float), rows, "D", color=PAPER, ms=5, mfc="none")
+    ax.axvline(1, color="black", lw=0.8)
+    log_axis(ax)
+    mark_legend(figure, {"median and range of the rounds": ("o", OURS), "target": ("D", PAPER)})
+    return figure
+
+
+def breakdown_figure(table: pd.DataFrame) -> Figure:
+    """A bar a step, made of what its time goes into."""
+    table = table.assign(step=table["encoder"] + " " + table["precision"])
+    wide = table.pivot(index="step", columns="kind", values="milliseconds")
+    share = 100 * wide[table["kind"].unique()].div(wide.sum(axis=1), axis=0)
+    figure, ax = panel(0.6 * len(wide) + 2.0)
+    colors = sns.color_palette("colorblind", share.shape[1])
+    share.plot.barh(stacked=True, ax=ax, color=colors, width=0.7, legend=False)
+    ax.set(xlabel="share of a training step (%)", ylabel="", xlim=(0, 100))
+    ax.grid(axis="y", visible=False)
+    figure.legend(loc="outside lower center", ncols=3, fontsize=8)
+    return figure
+
+
+def cost_figure(table: pd.DataFrame) -> Figure:
+    """Measured milliseconds a step beside the formula's, over each thing that is varied."""
+    style(layout=False)
+    grid = sns.FacetGrid(table, col="varied", col_wrap=3, height=2.4, sharex=False)
+    looks = {"seconds": ("o", OURS), "predicted": ("-", PAPER), "floor": (":", "black")}
+    for name, ax in grid.axes_dict.items():
+        part = table[table["varied"] == name].sort_values("value")
+        for column, (mark, color) in looks.items():
+            ax.plot(part["value"], 1e3 * part[column], mark, color=color)
+        ax.set(xlabel=name, xscale="log", yscale="log", title="")
+        ax.set_xticks(part["value"], part["value"].map("{:,}".format), fontsize=7)
+        ax.minorticks_off()
+    grid.set_ylabels("ms a step").tight_layout(rect=(0, 0, 1, 0.93))
+    grid.figure.legend(ax.lines, ("measured", "formula", "floor"), loc="upper center", ncols=3)
+    return grid.figure

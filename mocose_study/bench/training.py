@@ -3,7 +3,10 @@
 First comes what all parts share: how much is measured, and on which encoders and sentences.
 """
 
-from dataclasses import replace
+import json
+import subprocess
+import sys
+from dataclasses import asdict, replace
 from functools import cache, partial
 from itertools import cycle, islice, product
 from pathlib import Path
@@ -12,6 +15,7 @@ from types import SimpleNamespace
 import torch
 from transformers import AutoTokenizer
 
+from mocose_lib import InputError
 from mocose_study.config import Config, read_toml, vary
 from mocose_study.config.profiles import PRETRAINING, PretrainConfig
 from mocose_study.data.atomic import write_atomically
@@ -22,10 +26,9 @@ from mocose_study.fast.processor import keep_freed_memory
 from mocose_study.pretraining.masking import Batches
 from mocose_study.pretraining.pretrain import Pretraining, new_model
 from mocose_study.systems import METHODS
-from mocose_study.systems.base import Fitted
+from mocose_study.systems.base import Fitted, load_encoder, training_ids
 
-from . import authors, floor
-from .clock import Cases, apart, timed
+from .clock import Cases, apart, flops, peak, timed
 
 LENGTH = 32  # tokens a sentence, at most
 BASE = "12x768"  # BERT-base
@@ -33,6 +36,8 @@ BASE_WORDS = 30_522  # its vocabulary, though `tiny`'s tokenizer uses a part of 
 OPEN = 40_000  # sentences of the corpus "open"
 MOST_STEPS = 2_000  # of sentence-transformers in a turn: all its sentences are laid out before
 Sizes = SimpleNamespace  # a table of sizes.toml
+STEP = Path(__file__).with_name("authors_step.py")
+SHAPE = "hidden_size num_hidden_layers num_attention_heads intermediate_size vocab_size".split()
 _READ = read_toml(__package__, "sizes")
 SIZES = {name: Sizes(**_READ["quick"] | table) for name, table in _READ.items()}
 
@@ -110,14 +115,39 @@ def step_flops(config: Config | PretrainConfig) -> float:
     They are counted on a step on the CPU in float32. Precision and device change none of them.
     """
     if isinstance(config, PretrainConfig):
-        return floor.flops(2, pretrain_steps, replace(config, bf16=False))
+        return flops(2, pretrain_steps, replace(config, bf16=False))
     full = vary(config, queue_init=config.queue_size, precision="float32")
-    return floor.flops(1, fit, full)
+    return flops(1, fit, full)
 
 
 def at_peak(config, precision: str, seconds: float, device: str = "cpu") -> dict[str, float]:
     """Seconds of a step's products at the machine's peak."""
-    return {"seconds": step_flops(config) / floor.peak(precision, seconds, device)}
+    return {"seconds": step_flops(config) / peak(precision, seconds, device)}
+
+
+def authors_step(folder: Path, config: Config, seconds: float) -> dict[str, float]:
+    """Seconds a step of the authors' own code, the checkout in `folder`, with the versions of its .venv, else with ours.
+
+    All sentences are padded to the greatest length. Raises InputError when their code fails, with
+    its last line.
+    """
+    encoder = load_encoder(config, "cpu")
+    ids = {"input_ids": training_ids(config, encoder)["input_ids"][:]}
+    padded = encoder.tokenizer.pad(ids, padding="max_length", max_length=config.max_length)
+    request = {
+        "encoder": {name: getattr(encoder.model.config, name) for name in SHAPE},
+        "ids": padded["input_ids"],
+        "padding": encoder.tokenizer.pad_token_id,
+        "seconds": seconds,
+        "config": asdict(config),
+    }
+    own = folder.resolve() / ".venv" / "bin" / "python"
+    command, text = [own if own.exists() else sys.executable, STEP], json.dumps(request)
+    found = subprocess.run(command, input=text, cwd=folder, capture_output=True, text=True)
+    if found.returncode:
+        last = (found.stderr.strip().splitlines() or ["no message"])[-1]
+        raise InputError(f"the authors' code failed: {last}; see the recipe in 90_speed.")
+    return json.loads(found.stdout.splitlines()[-1])
 
 
 def cases(sizes: Sizes, precisions: tuple[str, ...], checkout: Path | None) -> Cases:
@@ -140,7 +170,7 @@ def cases(sizes: Sizes, precisions: tuple[str, ...], checkout: Path | None) -> C
                 turns[f"floor {precision}"] = partial(at_peak, ours, precision, sizes.seconds)
             if checkout and precision == "float32":
                 published = vary(mixed, fgsm_epsilon=5e-9, fgsm_gradient="stale")
-                turns["authors' code"] = partial(authors.timed, checkout, published, sizes.seconds)
+                turns["authors' code"] = partial(authors_step, checkout, published, sizes.seconds)
         yield {"encoder": encoder, "text": text, "batch": ours.batch_size}, turns
 
 

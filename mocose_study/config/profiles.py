@@ -6,8 +6,7 @@ All of them stand in `profiles.toml`. A profile and a preset change fields of a 
 
 from dataclasses import dataclass, field, fields
 
-from .checks import SHORTENED
-from .config import Config, check_names, choose, read_toml, tuples
+from .config import SHORTENED, Config, check_names, choose, read_toml, tuples
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def answer(grids: list[Grid], profile: str, seeds=None) -> Markdown:
 def conclusion(grids: list[Grid], profile: str, seeds=None, second: str = "mini") -> Markdown:
     """Three sentences: what is decided first, all verdicts counted, and why it may differ.
 
-    Behind them, folded: for each grid what the paper says, what we see, and how sure we are. The
+    Below them, for each grid: what the paper says, what we see, and how sure we are. The
     grids with claims that are judged at the profile `second`, too, get a paragraph for it.
     """
     tables = [(grid, table_of(grid, profile, seeds)) for grid in grids]
@@ -83,8 +83,8 @@ def conclusion(grids: list[Grid], profile: str, seeds=None, second: str = "mini"
         f"{paper.encoder}), trained for {trained} steps of {ours.batch_size} sentences (there "
         f"{paper.steps:,} of {paper.batch_size}) from the corpus {ours.corpus}."
     )
-    more = ("<details><summary>Section by section</summary>", *parts, "</details>")
-    shown = filter(None, ("## What a reader should take away", *first, why, *more))
+    shown = ("## What a reader should take away", *first, why, "### Section by section", *parts)
+    shown = filter(None, shown)
     return Markdown("\n\n".join(shown))
 
 
@@ -183,9 +183,7 @@ def sure(means: pd.DataFrame) -> str:
     if not half > 0:
         return "The highest one has no interval, since it has one seed or draws nothing."
     near = (highest["mean"] - means["mean"] <= half).sum() - 1
-    some = f"{near} of the {others} others {'lies' if near == 1 else 'lie'}"
-    who = {0: "No other point lies", others: "All others lie" if near > 1 else "The other one lies"}
     return (
         f"With {highest['n']:.0f} seeds the highest mean is known to ± {half:.2g} (95 %). "
-        f"{who.get(near, some)} that close to it."
+        f"Others that lie as close to it: {near} of {others}."
     )

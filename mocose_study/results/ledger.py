@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from html import escape
 
 import numpy as np
@@ -54,7 +53,7 @@ def on_other_terms(profile: str) -> pd.DataFrame:
         found = section(grid, profile).set_index("id")[["text", "verdict"]]
         terms = {
             "at the last step": section(grid, profile, _late),
-            "by half of the paper's effect": section(grid, profile, partial(_sized, grid)),
+            "by half of the paper's effect": section(grid, profile, _sized),
             "by the seeds added": section(grid, profile, seeds=range(SEEDS_NEEDED, grid.seeds)),
         }
         for name, table in terms.items():
@@ -70,12 +69,13 @@ def _late(claim: Claim) -> Claim:
     return replace(claim, metric=LAST) if claim.metric == METRIC else claim
 
 
-def _sized(grid: Grid, claim: Claim) -> Claim:
-    """The claim with a Size in place of a direction that has no claim of its size beside it."""
-    has_size = any(other.id == f"{claim.id}-size" for other in grid.claims)
-    if type(claim.rule) is not Better or not claim.effect or has_size:
-        return claim
-    return replace(claim, rule=Size(claim.rule.a, claim.rule.b, claim.effect))
+def _sized(claim: Claim) -> Claim:
+    """The claim with a Size in place of a direction, if its size is no claim beside it."""
+    alone = type(claim.rule) is Better and "the direction alone" not in claim.text
+    rule = claim.rule
+    return (
+        replace(claim, rule=Size(rule.a, rule.b, claim.effect)) if alone and claim.effect else claim
+    )
 
 
 def judged(profile: str) -> pd.DataFrame:

@@ -11,12 +11,11 @@ from mocose_study.config import FIELDS
 from mocose_study.runs.files import read_whole, run_file
 from mocose_study.sections.grid import Grid
 
-from .explain import distance_to_optimum
-
 METRIC = "sts_avg"  # of the chosen weights, mean over the test tasks, Spearman x 100
 LAST = "sts_last"  # the same of the weights after the last step; runs that train have it
 ENDS = (" all", " mean", " wmean", METRIC, LAST, "sts_dev", "open_avg")  # of correlations' names
 SHAPE = ("alignment dev", "uniformity dev")
+OPTIMUM = (0.0, -4.0)  # Figure 4 names none; this is perfect alignment and the best uniformity
 
 
 def records(grid: Grid, profile: str, seeds=None) -> list[tuple[str, dict]]:
@@ -93,3 +92,8 @@ def aligned(column: pd.Series, places: int | None = None) -> pd.Series:
     shortest = [np.format_float_positional(value, trim="-") for value in column.dropna()]
     places = places or max((len(number.partition(".")[2]) for number in shortest), default=0)
     return column.map(lambda value: "" if np.isnan(value) else f"{value:.{places}f}")
+
+
+def distance_to_optimum(align: float, uniform: float, norm: int) -> float:
+    """L1 or L2 distance of (alignment, uniformity) to `OPTIMUM` (MoCoSE Figure 4)."""
+    return float(np.linalg.norm([align - OPTIMUM[0], uniform - OPTIMUM[1]], norm))

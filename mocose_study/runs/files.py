@@ -4,6 +4,8 @@ import hashlib
 import json
 from pathlib import Path
 
+import pandas as pd
+
 from mocose_study.config import Config, InputError
 from mocose_study.data import contents
 from mocose_study.data.atomic import write_atomically
@@ -71,3 +73,21 @@ def digest(record: dict) -> str:
 def finite(value):
     """The same with null for what strict JSON has no word for: NaN and infinities."""
     return json.loads(json.dumps(value), parse_constant=lambda _: None)
+
+
+def write_curves(record: dict, folder: Path) -> None:
+    """Loss, dev score and geometry by training step, below `folder`/<run id>: CSV, TensorBoard."""
+    from torch.utils.tensorboard import SummaryWriter
+
+    target = folder / record["id"]
+    with SummaryWriter(str(target)) as writer:
+        for part in ("history", "trajectory"):
+            table = pd.DataFrame(record["progress"].get(part, ()))
+            if table.empty:
+                continue
+            table.to_csv(target / f"{part}.csv", index=False)
+            for row in table.to_dict("records"):
+                step = row.pop("step")
+                for name, value in row.items():
+                    if pd.notna(value):
+                        writer.add_scalar(f"{part}/{name}", value, step)

@@ -18,10 +18,8 @@ from tqdm.auto import tqdm
 
 from mocose_lib import InputError
 from mocose_study.bench import (
-    authors,
     clock,
     cost,
-    floor,
     parts,
     run,
     suite,
@@ -43,7 +41,7 @@ def test_operations_of_a_linear_layer_by_hand():
             layer(torch.ones(3, 4)).sum().backward()
             optimizer.step()
 
-    assert floor.flops(1, train) == floor.flops(3, train) == 240
+    assert clock.flops(1, train) == clock.flops(3, train) == 240
 
 
 @pytest.mark.parametrize(("fast", "expected"), [(True, 1_440_768), (False, 2_653_184)])
@@ -180,17 +178,6 @@ def test_ratios_by_hand():
     rows += turn("authors' code", 7.0, 12.0, 7.0, **case)
     found = tables.ratios(record(training=rows)).set_index("figure")
     assert found.loc[theirs, "median"] == 7.0 and found.loc[theirs, "reached"]
-    assert tables.answers(record(training=rows)) == [
-        "MoCoSE beside the authors' code: 7.0 times to 7.0 times.",
-        "SimCSE beside sentence-transformers: 1.2 times to 1.2 times.",
-        "STS evaluation beside theirs: not measured.",
-        "Share of the floor that a step reaches: 60% to 60%.",
-    ]
-    assert tables.at_the_floor(record(training=rows)) == [
-        "4x256: MoCoSE reaches 60% of the floor. At the floor itself it would be 11.7 times as fast "
-        "as the authors' code."
-    ]
-    assert tables.at_the_floor(record(training=rows[:-3])) == []
     seen = ((0, 100), (10, 300), (20, 310), (60, 312), (100, 311))  # the first fifth is left out
     growing = [{"step": step, "megabytes": megabytes} for step, megabytes in seen]
     assert tables.memory_growth(record(memory=growing)) == 1
@@ -247,11 +234,11 @@ class MoCoSEModel(torch.nn.Module):
 def test_a_checkout_of_the_authors_code_is_timed_in_its_own_process(small, tmp_path):
     """Here a stand-in with the interface of theirs."""
     (tmp_path / "mocose.py").write_text(MODEL)
-    found = authors.timed(tmp_path, small(), 0.01)
+    found = training.authors_step(tmp_path, small(), 0.01)
     assert found["seconds"] > 0 and found["steps"] >= 1
     (tmp_path / "mocose.py").write_text("raise ImportError('no nlpaug here')")
     with pytest.raises(InputError, match=r"failed: ImportError: no nlpaug here; see the recipe"):
-        authors.timed(tmp_path, small(), 0.01)
+        training.authors_step(tmp_path, small(), 0.01)
 
 
 # --- a GPU ---
@@ -282,7 +269,7 @@ def measures(study, monkeypatch):
     found = {name: partial(measure, name) for name in ("training", "grid")}
     monkeypatch.setattr(run, "_work", lambda *a: found)
     monkeypatch.setattr(run, "PARTS", ("training", "grid"))
-    monkeypatch.setattr(run.floor, "peak", lambda precision, seconds: 1.0)
+    monkeypatch.setattr(run.clock, "peak", lambda precision, seconds: 1.0)
     return found, calls
 
 

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.markers import CARETLEFT, CARETRIGHT
 
 from mocose_study.claims.rules import Better, Equivalent
-from mocose_study.results import cosines, plots, plots_claims, widgets
+from mocose_study.results import explain, plots, plots_claims, widgets
 from mocose_study.runs import measure
 from mocose_study.sections.grid import TOO_HIGH
 
@@ -145,7 +145,7 @@ def test_a_grade_of_cosines_is_a_row_with_its_median():
         [("SimCSE", g, *np.linspace(0.1 * g, 0.1 * g + 0.4, 5)) for g in range(1, 6)],
         columns=["label", "grade", *measure.QUANTILES],
     )
-    figure = cosines.draw(table)
+    figure = explain.graded_cosines(table)
     medians = marks(figure, "o")
     assert medians == [(pytest.approx(0.1 * grade + 0.2), grade) for grade in range(1, 6)]
     assert figure.axes[0].get_title("left") == "SimCSE"

@@ -13,7 +13,7 @@ from made_up import GRID, write_all
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from mocose_study.config import InputError
-from mocose_study.results import article
+from mocose_study.results import site
 from mocose_study.results.site import make_report
 
 HARM = (
@@ -149,7 +149,7 @@ def test_the_front_page_is_computed_from_the_runs(site):
 
 def test_without_runs_the_front_page_says_so(study, monkeypatch):
     monkeypatch.setattr(article, "GRIDS", {"start": GRID})
-    text = article.article("tiny", ["00_start_here"], study / "no.svg")
+    text = site.article("tiny", ["00_start_here"], study / "no.svg")
     assert "no runs at this profile yet" in text and "No claim is judged" in text
 
 

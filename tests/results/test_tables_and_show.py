@@ -9,8 +9,7 @@ from made_up import GRID, write, write_all
 
 from mocose_study.config import Config, InputError, vary
 from mocose_study.results import show, tables
-from mocose_study.results.aggregation import by_aggregation
-from mocose_study.results.explain import ages_over_time
+from mocose_study.results.explain import ages_over_time, by_aggregation
 from mocose_study.runs.files import run_file
 from mocose_study.sections import GRIDS
 from mocose_study.sections.grid import Grid, Point

@@ -8,7 +8,7 @@ from texts import SENTENCES
 
 from mocose_lib import InputError
 from mocose_study.config import Config, vary
-from mocose_study.config.checks import MODELS_NEEDED
+from mocose_study.config.config import MODELS_NEEDED
 from mocose_study.data import corpora
 from mocose_study.data.files import cache_folder
 from mocose_study.rewriting import language_models, text_augment, typos

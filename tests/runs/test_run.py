@@ -12,7 +12,7 @@ from mocose_lib import InputError, evaluate, trainer
 from mocose_study.config import Config
 from mocose_study.data import benchmarks
 from mocose_study.fast import processor
-from mocose_study.runs import curves, measure, run
+from mocose_study.runs import files, measure, run
 from mocose_study.runs.files import is_done, read_run, run_file, run_id
 from mocose_study.runs.method import method_code
 
@@ -105,7 +105,7 @@ def test_curves_for_tensorboard_and_as_csv(finished, tmp_path):
 
     _, path = finished
     record = read_run(path)
-    curves.write_curves(record, tmp_path / "logs")
+    files.write_curves(record, tmp_path / "logs")
     folder = tmp_path / "logs" / record["id"]
     lines = (folder / "history.csv").read_text().splitlines()
     assert len(lines) == 4 and lines[0].startswith("step,loss,score")

@@ -11,7 +11,7 @@ from texts import articles, open_sentences
 
 from mocose_lib import Encoder, trainer
 from mocose_study.config import configure, vary
-from mocose_study.config.checks import SHORTENED, TWO_VIEWS
+from mocose_study.config.config import SHORTENED, TWO_VIEWS
 from mocose_study.data import benchmarks
 from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.fast import states as fast_states
