@@ -13,7 +13,7 @@ from made_up import GRID, write_all
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from mocose_study.config import InputError
-from mocose_study.results import site
+from mocose_study.results import site as made
 from mocose_study.results.site import make_report
 
 HARM = (
@@ -66,7 +66,7 @@ def site(tmp_path_factory) -> Path:
     write(executed, "99_claims", new_markdown_cell("# Harm done"), *cells, code("1", *harm))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MOCOSE_STUDY", str(study))
-        patch.setattr(article, "GRIDS", {"start": GRID, "again": GRID})
+        patch.setattr(made, "GRIDS", {"start": GRID, "again": GRID})
         write_all("tiny", 5)
         return make_report("tiny").parent
 
@@ -148,8 +148,8 @@ def test_the_front_page_is_computed_from_the_runs(site):
 
 
 def test_without_runs_the_front_page_says_so(study, monkeypatch):
-    monkeypatch.setattr(article, "GRIDS", {"start": GRID})
-    text = site.article("tiny", ["00_start_here"], study / "no.svg")
+    monkeypatch.setattr(made, "GRIDS", {"start": GRID})
+    text = made.article("tiny", ["00_start_here"], study / "no.svg")
     assert "no runs at this profile yet" in text and "No claim is judged" in text
 
 
