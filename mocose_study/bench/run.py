@@ -1,4 +1,7 @@
-"""One benchmark in, one file out; what is done of an interrupted one is kept."""
+"""One benchmark in, one file out; what is done of an interrupted one is kept.
+
+All that is compared is measured in turns, so that a busy machine slows all of it.
+"""
 
 import json
 import time

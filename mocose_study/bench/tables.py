@@ -116,14 +116,6 @@ def cost(record: dict) -> tuple[pd.DataFrame, pd.Series]:
     return table.assign(floor=table["flops"] / peak, predicted=predicted, error=error), fit
 
 
-def same_scores(record: dict) -> float:
-    """The largest difference of a Spearman x 100 between ours and sentence-transformers'."""
-    measured = [row for row in record["evaluation"] if row.get("scores")]
-    found = [{"encoder": row["encoder"], **row["scores"]} for row in measured]
-    by_encoder = pd.DataFrame(found).groupby("encoder")
-    return float((by_encoder.max() - by_encoder.min()).to_numpy().max())
-
-
 def pretraining(record: dict) -> pd.DataFrame:
     """Tokens a second of every encoder and precision, padding included, and the floor's."""
     table = pd.DataFrame(record["pretraining"]).eval("rate = tokens / seconds")
