@@ -126,10 +126,10 @@ def at_peak(config, precision: str, seconds: float, device: str = "cpu") -> dict
 
 
 def authors_step(folder: Path, config: Config, seconds: float) -> dict[str, float]:
-    """Seconds a step of the authors' own code, the checkout in `folder`, with the versions of its .venv, else with ours.
+    """Seconds a step of the authors' own code, a checkout in `folder`.
 
-    All sentences are padded to the greatest length. Raises InputError when their code fails, with
-    its last line.
+    It runs with the versions of the checkout's .venv, else with ours. All sentences are padded to
+    the greatest length. Raises InputError when the code fails, with its last line.
     """
     encoder = load_encoder(config, "cpu")
     ids = {"input_ids": training_ids(config, encoder)["input_ids"][:]}

@@ -84,8 +84,7 @@ def conclusion(grids: list[Grid], profile: str, seeds=None, second: str = "mini"
         f"{paper.steps:,} of {paper.batch_size}) from the corpus {ours.corpus}."
     )
     shown = ("## What a reader should take away", *first, why, "### Section by section", *parts)
-    shown = filter(None, shown)
-    return Markdown("\n\n".join(shown))
+    return Markdown("\n\n".join(filter(None, shown)))
 
 
 def _judged(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame:

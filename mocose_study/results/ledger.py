@@ -71,11 +71,9 @@ def _late(claim: Claim) -> Claim:
 
 def _sized(claim: Claim) -> Claim:
     """The claim with a Size in place of a direction, if its size is no claim beside it."""
-    alone = type(claim.rule) is Better and "the direction alone" not in claim.text
-    rule = claim.rule
-    return (
-        replace(claim, rule=Size(rule.a, rule.b, claim.effect)) if alone and claim.effect else claim
-    )
+    if type(claim.rule) is not Better or not claim.effect or "the direction alone" in claim.text:
+        return claim
+    return replace(claim, rule=Size(claim.rule.a, claim.rule.b, claim.effect))
 
 
 def judged(profile: str) -> pd.DataFrame:
