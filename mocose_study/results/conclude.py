@@ -73,7 +73,7 @@ def conclusion(grids: list[Grid], profile: str, seeds=None, second: str = "mini"
     others = [(g, runs) for g, runs in others if _judged(g, runs)["verdict"].ne("no runs").any()]
     for grid, runs in others:
         parts.append(f"*At {second}:* {paragraph(grid, runs, second, brief=False)}")
-    first += [_first(others, second)] if others else []
+    first += [f"*At {second}:* {_first(others, second)}"] if others else []
     ours, paper = configure(profile), configure("base")
     made = [configure(profile, **grid.fields_at(profile)) for grid in grids]
     trained = " or ".join(f"{number:,}" for number in sorted({config.steps for config in made}))
