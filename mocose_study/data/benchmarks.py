@@ -27,6 +27,7 @@ OUTSIDE = ("SICK-R", "STS-B")  # tasks with pairs for training, which no system 
 BENCHMARKS = ("open", "sample", "real")
 HUB_SPLITS = {"dev": "validation", "test": "test", "train": "train"}
 PAIR_COLUMNS = ("score", "sentence1", "sentence2")
+QUOTED = "has a cell in CSV's quotes (pandas writes none with quoting=csv.QUOTE_NONE)"
 
 with (files(__package__) / "sts.csv").open(encoding="utf-8") as _table:
     STS = {row["task"]: row for row in csv.DictReader(_table)}  # file, repository, revision
@@ -58,8 +59,8 @@ def read_table(path: Path) -> pd.DataFrame:
 def read_pairs(path: Path) -> pd.DataFrame:
     """A file of scored pairs: columns score, sentence1, sentence2, and perhaps subset.
 
-    Raises InputError, naming file and line, on a missing column, an empty sentence, a score that
-    is no finite number, and on scores that are all equal.
+    Raises InputError, naming file and line, on a missing column, an empty sentence, a cell in CSV's
+    quotes, a score that is no finite number, and on scores that are all equal.
     """
     frame = read_table(path)
     if lost := [column for column in PAIR_COLUMNS if column not in frame]:
@@ -68,6 +69,7 @@ def read_pairs(path: Path) -> pd.DataFrame:
     wrong = {
         "has a score that is no number": ~np.isfinite(score),
         "has an empty sentence": frame.filter(like="sentence").map(str.strip).eq("").any(axis=1),
+        QUOTED: frame.apply(lambda column: column.str.fullmatch('".*"".*"')).any(axis=1),
     }
     for what, rows in wrong.items():
         if rows.any():

@@ -62,7 +62,7 @@ def read_run(path: Path) -> dict:
 
 
 def _damaged(path: Path, reason: str) -> InputError:
-    return InputError(f"run file {path.name} is damaged: {reason}; delete it to run it again.")
+    return InputError(f"run file {path.name} is damaged: {reason}; move it away to run it again.")
 
 
 def digest(record: dict) -> str:

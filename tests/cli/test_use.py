@@ -43,7 +43,8 @@ def test_the_card_says_what_it_is(saved):
     card = (folder / "README.md").read_text()
     for text in (
         config.encoder,
-        "64 sentences of `open`",
+        "64 sentences",
+        "`batch_lengths = '",
         record["id"],
         '"queue_size": 12',
         f"sts_avg: {record['metrics']['sts_avg']:.2f}",

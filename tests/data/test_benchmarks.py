@@ -1,5 +1,7 @@
 """Scored pairs and labelled tables: read as they are written, refused with file and line."""
 
+import csv
+
 import farm
 import pandas as pd
 import pytest
@@ -88,6 +90,17 @@ def test_a_quote_and_the_word_null_are_ordinary_text(study):
     assert frame["sentence1"].tolist() == ["null", "NA"]
     assert frame["sentence2"].tolist() == ['"A hen', 'A cock"']
     assert frame["score"].tolist() == [2.0, 3.0]
+
+
+def test_what_pandas_writes_with_quotes_is_refused(study):
+    table = pd.DataFrame(
+        {"score": [1, 2], "sentence1": ["a", 'A "big" hen'], "sentence2": ["b", "c"]}
+    )
+    table.to_csv(study / "mine.tsv", sep="\t", index=False)
+    with pytest.raises(InputError, match=r"mine\.tsv has a cell in CSV's quotes .* in line 3"):
+        benchmarks.read_pairs(study / "mine.tsv")
+    table.to_csv(study / "mine.tsv", sep="\t", index=False, quoting=csv.QUOTE_NONE)
+    assert benchmarks.read_pairs(study / "mine.tsv")["sentence1"][1] == 'A "big" hen'
 
 
 # --- the pairs that choose ---
