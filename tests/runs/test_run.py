@@ -133,7 +133,7 @@ def test_a_damaged_run_file_is_named_and_is_not_done(small, caplog, damage):
     path = made(config)
     before = path.read_text()
     damage(path)
-    with pytest.raises(InputError, match=f"run file {path.name} is damaged: .*delete it to run"):
+    with pytest.raises(InputError, match=f"run file {path.name} is damaged: .*move it away to run"):
         read_run(path)
     assert not is_done(config, "quick")
     assert read_run(made(config))["metrics"] == json.loads(before)["metrics"]
