@@ -67,7 +67,9 @@ def grid_of(claim: str):
 
 def judged(claim: str, profile: str):
     """The row of a claim in the ledger of a profile."""
-    return ledger.section(grid_of(claim), profile).set_index("id").loc[claim]
+    return (
+        ledger.section(grid_of(claim), table_of(grid_of(claim), profile)).set_index("id").loc[claim]
+    )
 
 
 CLAIMS = (  # those that the README shows, with their profiles

@@ -44,8 +44,8 @@ class Run(Sized):
     def main(self) -> None:
         from mocose_study.fast.ranks import ranks
         from mocose_study.results import use
-        from mocose_study.runs import files, run
-        from mocose_study.runs.files import read_run, run_id
+        from mocose_study.runs import run
+        from mocose_study.runs.files import read_run, run_id, write_curves
         from mocose_study.systems import saved_whole
 
         if self.push_to_hub and not self.save:
@@ -73,7 +73,7 @@ class Run(Sized):
         record = read_run(path)
         use.show(record["metrics"])
         if self.log:
-            files.write_curves(record, self.log)
+            write_curves(record, self.log)
         if self.save:
             use.save(trained[0], record, self.save, self.push_to_hub)
         print(self.save or path)

@@ -107,7 +107,8 @@ def by_aggregation(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def cosines_by_grade(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
-    """The cosines of scored pairs (SimCSE, Figure G.1): label, grade (1 the lowest), and a column for each of QUANTILES; means over seeds."""
+    """The cosines of scored pairs (SimCSE, Figure G.1), means over seeds: label, grade (1 the
+    lowest), and a column for each of QUANTILES."""
     rows = [
         (label, grade, *quantiles)
         for label, record in records(grid, profile, seeds)

@@ -12,14 +12,7 @@ from IPython.display import HTML
 from mocose_study.claims.record import check_order, digest
 from mocose_study.claims.rules import Better, Size
 from mocose_study.claims.stats import benjamini_hochberg
-from mocose_study.claims.verdicts import (
-    DECIDED,
-    SEEDS_NEEDED,
-    UNTESTABLE,
-    WORDS,
-    Claim,
-    verdicts,
-)
+from mocose_study.claims.verdicts import DECIDED, SEEDS_NEEDED, UNTESTABLE, WORDS, Claim, verdicts
 from mocose_study.config import PROFILES
 from mocose_study.data.files import study_folder
 from mocose_study.sections import GRIDS
@@ -32,13 +25,12 @@ from .tables import LAST, METRIC, filled, table_of
 
 RATE = 0.05  # of false verdicts among those that Benjamini and Hochberg let pass
 SURVIVING = "surviving the whole paper"
-JUDGED = (*DECIDED, "inconclusive")
 
 
-def section(grid: Grid, profile: str, change: Callable = lambda claim: claim, seeds=None):
+def section(grid: Grid, runs: pd.DataFrame, change: Callable = lambda claim: claim):
     """The verdicts on one section's claims; a profile of too few seeds judges none."""
     grid = replace(grid, claims=tuple(map(change, grid.claims)))
-    found = verdicts_on(grid, table_of(grid, profile, seeds))
+    found = verdicts_on(grid, runs)
     return verdicts(grid.claims, pd.DataFrame(), grid.control) if isinstance(found, str) else found
 
 
@@ -50,18 +42,20 @@ def on_other_terms(profile: str) -> pd.DataFrame:
     """
     rows = []
     for grid in filter(lambda grid: grid.claims, GRIDS.values()):
-        found = section(grid, profile).set_index("id")[["text", "verdict"]]
+        runs = table_of(grid, profile)
+        added = range(SEEDS_NEEDED, grid.seeds)
+        found = section(grid, runs).set_index("id")[["text", "verdict"]]
         terms = {
-            "at the last step": section(grid, profile, _late),
-            "by half of the paper's effect": section(grid, profile, _sized),
-            "by the seeds added": section(grid, profile, seeds=range(SEEDS_NEEDED, grid.seeds)),
+            "at the last step": section(grid, runs, _late),
+            "by half of the paper's effect": section(grid, runs, _sized),
+            "by the seeds added": section(grid, runs[runs["seed"].isin(added)]),
         }
         for name, table in terms.items():
             other = table.set_index("id")
-            judged_too = other["verdict"].isin(JUDGED) & other["n"].ge(SEEDS_NEEDED)
+            judged_too = other["verdict"].isin(VERDICTS) & other["n"].ge(SEEDS_NEEDED)
             moved = other["verdict"].ne(found["verdict"]) & judged_too
             found[name] = other["verdict"].where(moved, "")
-        rows.append(found[found["verdict"].isin(JUDGED) & found[list(terms)].ne("").any(axis=1)])
+        rows.append(found[found["verdict"].isin(VERDICTS) & found[list(terms)].ne("").any(axis=1)])
     return pd.concat(rows)
 
 
@@ -83,7 +77,7 @@ def judged(profile: str) -> pd.DataFrame:
     not testable here counts in this family as one that found nothing.
     """
     parts = [
-        section(grid, profile).assign(section=name, notebook=grid.notebook)
+        section(grid, table_of(grid, profile)).assign(section=name, notebook=grid.notebook)
         for name, grid in GRIDS.items()
         if grid.claims
     ]
