@@ -25,6 +25,7 @@ from .tables import LAST, METRIC, filled, table_of
 
 RATE = 0.05  # of false verdicts among those that Benjamini and Hochberg let pass
 SURVIVING = "surviving the whole paper"
+JUDGED = (*DECIDED, "inconclusive")
 
 
 def section(grid: Grid, runs: pd.DataFrame, change: Callable = lambda claim: claim):
@@ -52,10 +53,10 @@ def on_other_terms(profile: str) -> pd.DataFrame:
         }
         for name, table in terms.items():
             other = table.set_index("id")
-            judged_too = other["verdict"].isin(VERDICTS) & other["n"].ge(SEEDS_NEEDED)
+            judged_too = other["verdict"].isin(JUDGED) & other["n"].ge(SEEDS_NEEDED)
             moved = other["verdict"].ne(found["verdict"]) & judged_too
             found[name] = other["verdict"].where(moved, "")
-        rows.append(found[found["verdict"].isin(VERDICTS) & found[list(terms)].ne("").any(axis=1)])
+        rows.append(found[found["verdict"].isin(JUDGED) & found[list(terms)].ne("").any(axis=1)])
     return pd.concat(rows)
 
 
