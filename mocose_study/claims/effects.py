@@ -85,7 +85,7 @@ def scores(label: str, runs: pd.DataFrame, metric: str) -> Scores:
     found = runs[runs["label"] == label]
     if found["seed"].duplicated().any():
         raise InputError(f"{label} fits several runs of one seed; give them labels of their own")
-    fixed = all(map(draws_nothing, found.to_dict("records")))
+    fixed = all(map(draws_nothing, found.filter(["method", "encoder_init"]).to_dict("records")))
     metric = RESAMPLED if metric == LAST and fixed else metric
     by_seed = dict(zip(found["seed"], found[metric].astype(float), strict=True))
     by_pairs = {}

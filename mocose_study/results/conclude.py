@@ -56,8 +56,14 @@ def verdicts_on(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame | str:
 
 def answer(grids: list[Grid], profile: str, seeds=None) -> Markdown:
     """One paragraph per grid: its question, the verdicts counted, and what the runs show."""
-    parts = [paragraph(g, table_of(g, profile, seeds), profile, brief=True) for g in grids]
+    parts = [paragraph(*told, profile, brief=True) for told in _told(grids, profile, seeds)]
     return Markdown("\n\n".join(parts))
+
+
+def _told(grids: list[Grid], profile: str, seeds=None) -> list[tuple]:
+    """Each grid with its runs and what they say to its claims."""
+    tables = [(grid, table_of(grid, profile, seeds)) for grid in grids]
+    return [(grid, runs, verdicts_on(grid, runs)) for grid, runs in tables]
 
 
 def conclusion(grids: list[Grid], profile: str, seeds=None, second: str = "mini") -> Markdown:
@@ -66,14 +72,14 @@ def conclusion(grids: list[Grid], profile: str, seeds=None, second: str = "mini"
     Below them, for each grid: what the paper says, what we see, and how sure we are. The
     grids with claims that are judged at the profile `second`, too, get a paragraph for it.
     """
-    tables = [(grid, table_of(grid, profile, seeds)) for grid in grids]
-    parts = [paragraph(grid, runs, profile, brief=False) for grid, runs in tables]
-    first = [_first(tables, profile)]
-    others = [(g, table_of(g, second)) for g in grids] if second != profile else []
-    others = [(g, runs) for g, runs in others if _judged(g, runs)["verdict"].ne("no runs").any()]
-    for grid, runs in others:
-        parts.append(f"*At {second}:* {paragraph(grid, runs, second, brief=False)}")
-    first += [f"*At {second}:* {_first(others, second)}"] if others else []
+    every = _told(grids, profile, seeds)
+    parts = [paragraph(*told, profile, brief=False) for told in every]
+    first = [_first([found for *_, found in every], profile)]
+    every = _told(grids, second) if second != profile else []
+    judged = [told for told in every if not isinstance(told[2], str)]
+    others = [told for told in judged if told[2]["verdict"].ne("no runs").any()]
+    parts += [f"*At {second}:* {paragraph(*told, second, brief=False)}" for told in others]
+    first += [f"*At {second}:* {_first([found for *_, found in others], second)}"] if others else []
     ours, paper = configure(profile), configure("base")
     made = [configure(profile, **grid.fields_at(profile)) for grid in grids]
     trained = " or ".join(f"{number:,}" for number in sorted({config.steps for config in made}))
@@ -87,27 +93,21 @@ def conclusion(grids: list[Grid], profile: str, seeds=None, second: str = "mini"
     return Markdown("\n\n".join(filter(None, shown)))
 
 
-def _judged(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame:
-    """The verdicts on a grid's claims; no rows where there are none."""
-    found = verdicts_on(grid, runs)
-    return pd.DataFrame(columns=["verdict"]) if isinstance(found, str) else found
-
-
-def _first(tables: list[tuple[Grid, pd.DataFrame]], profile: str) -> str:
-    """The leading claim of all these grids, and their verdicts counted; empty without claims."""
-    every = pd.concat([_judged(*pair) for pair in tables], ignore_index=True)
-    if every.empty:
+def _first(found: list[pd.DataFrame | str], profile: str) -> str:
+    """The leading claim of all these verdicts, and all of them counted; empty without claims."""
+    tables = [table for table in found if not isinstance(table, str)]
+    if not tables:
         return ""
-    counted = f"All verdicts at {profile}: {tally(every)}."
-    return f"{headline(leading(every))} {counted}".strip()
+    every = pd.concat(tables, ignore_index=True)
+    return f"{headline(leading(every))} All verdicts at {profile}: {tally(every)}.".strip()
 
 
-def paragraph(grid: Grid, runs: pd.DataFrame, profile: str, brief: bool) -> str:
-    """The sentences on one grid, after its question."""
+def paragraph(grid: Grid, runs: pd.DataFrame, found, profile: str, brief: bool) -> str:
+    """The sentences on one grid, after its question; `found` is `verdicts_on` its runs."""
     question = f"**{grid.question}**"
     if not len(runs):
         return f"{question} No runs of this section at profile {profile} yet."
-    found, (metric, means) = verdicts_on(grid, runs), means_of(grid, runs)
+    metric, means = means_of(grid, runs)
     first, counted, against = "", found, ""
     if not isinstance(found, str):
         lead = leading(found)

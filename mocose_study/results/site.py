@@ -90,11 +90,11 @@ def article(profile: str, pages: list[str], figure: Path) -> str:
 
     runs = {name: table_of(grid, profile) for name, grid in GRIDS.items()}
     there = {name: table for name, table in runs.items() if len(table)}
-    found = [verdicts_on(GRIDS[name], table) for name, table in there.items()]
-    lines = []
+    lines, found = [], []
     for name, table in there.items():
-        page = GRIDS[name].notebook
-        lines.append(f"- {paragraph(GRIDS[name], table, profile, False)} {linked(page, page)}")
+        grid, page = GRIDS[name], GRIDS[name].notebook
+        found.append(verdicts_on(grid, table))
+        lines.append(f"- {paragraph(grid, table, found[-1], profile, False)} {linked(page, page)}")
     if waiting := len(GRIDS) - len(there):
         lines.append(f"- {waiting} of {len(GRIDS)} sections have no runs at this profile yet.")
     start = next(iter(GRIDS))

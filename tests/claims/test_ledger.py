@@ -75,6 +75,9 @@ def test_what_other_terms_would_change(runs, monkeypatch):
         "not supported",  # half of the paper's 54 points
         "inconclusive",  # by seeds 5 to 9
     ]
+    wide = first.assign(sts_avg=60 + 100 * lead * runs["label"].eq("a"), sts_last=-first["sts_avg"])
+    show_only(monkeypatch, wide)  # not testable here, so that it has no verdict to change
+    assert WORSE not in ledger.on_other_terms("tiny").index
     show_only(monkeypatch, runs.assign(sts_last=runs["sts_avg"]), seeds=7)  # two are added: too few
     assert ledger.on_other_terms("tiny").loc[WORSE].tolist()[2:] == ["", "not supported", ""]
 
