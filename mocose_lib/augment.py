@@ -1,7 +1,4 @@
-"""Augmentations of the word embeddings (MoCoSE section 5.3; cut-offs after ConSERT).
-
-Pure functions: nothing is changed in place, and all randomness comes from the generator.
-"""
+"""Augmentations of word embeddings (MoCoSE section 5.3; cut-offs after ConSERT): pure functions."""
 
 import torch
 from torch import Generator, Tensor

@@ -8,10 +8,9 @@ from .settings import InputError, Settings
 def batches(lengths, settings: Settings, start: int = 0):
     """Endless row numbers (batch_size,) from batch number `start` on.
 
-    Every epoch is a new random order, a function of (seed, epoch) alone. With `batch_lengths`
-    "equal" a batch has sentences of one token length. With "one" the whole run uses only
-    sentences that fill `max_length` or were cut there. Incomplete batches are left out. Raises
-    InputError when no length has enough sentences for a batch.
+    Every epoch is a new random order, a function of (seed, epoch) alone. `batch_lengths` "equal"
+    gives batches of one token length, "one" only sentences that fill `max_length` or were cut there.
+    Incomplete batches are left out. Raises InputError when no length has a batch of sentences.
     """
     lengths, size = np.asarray(lengths), settings.batch_size
     epoch = number = 0
@@ -26,9 +25,8 @@ def batches(lengths, settings: Settings, start: int = 0):
             groups = np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1)
         full = [g[i : i + size] for g in groups for i in range(0, len(g) - size + 1, size)]
         if not full:
-            raise InputError(
-                f"no {size} sentences fit batch_lengths = {settings.batch_lengths!r}; use 'mixed'."
-            )
+            few = f"no {size} of the {len(lengths)} sentences fit batch_lengths ="
+            raise InputError(f"{few} {settings.batch_lengths!r}; use 'mixed', or give more.")
         if settings.batch_lengths == "equal":  # they stand sorted by length
             full = [full[i] for i in rng.permutation(len(full))]
         for rows in full:

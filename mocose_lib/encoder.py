@@ -1,6 +1,6 @@
 """A pre-trained encoder as a map from sentences to vectors."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -33,8 +33,8 @@ def states(
 ) -> tuple[Tensor | None, Tensor]:
     """Outputs (batch, length, width) of embedding layer and last layer; no mask: no padding.
 
-    The first is None where `pooling` does not read it. A faster function may take the place of
-    this one in `Encoder.states`; for FIRST_TOKEN its second output may be (batch, 1, width).
+    The first is None unless it is pooled. A faster function may take this one's place in
+    `Encoder.states`; its second output may be (batch, 1, width) for FIRST_TOKEN.
     """
     attention = None if mask is None else mask.long()
     options = {"position_ids": positions, "output_hidden_states": pooling == "first_last"}
@@ -56,6 +56,7 @@ class Encoder(nn.Module):
     def __init__(self, model: nn.Module, tokenizer, pooling: str = "cls", max_length=128):
         super().__init__()
         check("pooling", pooling, Pooling, Range(0))
+        check("max_length", max_length, int, Range(3))
         config = model.config
         self.model, self.tokenizer, self.pooling = model, tokenizer, pooling
         self.offset = config.pad_token_id + 1 if config.model_type in OFFSETS else 0
@@ -71,9 +72,9 @@ class Encoder(nn.Module):
     ) -> "Encoder":
         """Loads a folder, or a model of the hub, and keeps its first `layers` layers (None: all).
 
-        Sentences are truncated to `max_length` tokens. None takes the pooling and the length that
-        `save` noted, else "cls" and 128. Nothing in the folder is executed. Raises InputError for an
-        encoder, pooling or layer that is not there, damaged weights, and models like T5.
+        `max_length` truncates, in tokens. None takes the pooling and the length that `save` or
+        sentence-transformers left in a folder, else "cls" and 128. Nothing there is executed. Raises
+        InputError for an encoder, pooling or layer that is not there, damaged weights, and T5's kind.
         """
         trusted = {"trust_remote_code": False, "revision": revision}
         with readable(name):
@@ -81,8 +82,7 @@ class Encoder(nn.Module):
             known = getattr(config, "num_hidden_layers", None)
             if known is None or not hasattr(config, "max_position_embeddings"):
                 raise InputError(f"{name} is a {config.model_type}; give a model like BERT.")
-            if (layers or 0) > known:
-                raise InputError(f"encoder_layers = {layers}, but {name} has only {known}.")
+            check("encoder_layers", layers, int | None, Range(1, known))
             config.num_hidden_layers = layers or known
             config.hidden_dropout_prob = config.attention_probs_dropout_prob = dropout
             model, report = AutoModel.from_pretrained(
@@ -129,10 +129,10 @@ class Encoder(nn.Module):
         weight = mask[..., None].to(tokens.dtype)
         return (tokens * weight).sum(1) / weight.sum(1)
 
-    def tokenize(self, sentences: Sequence[str], max_length: int | None = None) -> list[list[int]]:
+    def tokenize(self, sentences: Iterable[str], max_length: int | None = None) -> list[list[int]]:
         """Token ids with special tokens, truncated to `max_length` (default: the encoder's)."""
-        limit = max_length or self.max_length
-        return token_ids(self.tokenizer, tuple(sentences), limit) if len(sentences) else []
+        texts, limit = tuple(listed(sentences)), max_length or self.max_length
+        return token_ids(self.tokenizer, texts, limit) if texts else []
 
     def pad(self, ids: list[list[int]]) -> tuple[Ids, Mask]:
         """Token ids and mask on the encoder's device, as long as the longest sentence."""
@@ -144,7 +144,7 @@ class Encoder(nn.Module):
 
     @torch.no_grad()
     def encode(
-        self, sentences: Sequence[str], batch_size: int = 128, distort=None
+        self, sentences: Iterable[str], batch_size: int = 128, distort=None
     ) -> Float[np.ndarray, "n width"]:
         """Float32 embeddings in the order of `sentences`: dropout off, equal input, equal bits.
 
@@ -152,8 +152,7 @@ class Encoder(nn.Module):
         (words, mask) to what `forward` gets instead.
         """
         check("batch_size", batch_size, int, Range(1))
-        if isinstance(sentences, str):
-            raise InputError("encode needs a list of sentences, not one text.")
+        sentences = listed(sentences)
         place = {sentence: i for i, sentence in enumerate(dict.fromkeys(sentences))}
         ids = self.tokenize(list(place))
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
@@ -169,6 +168,16 @@ class Encoder(nn.Module):
             vectors[rows] = found.float().cpu().numpy()
         self.train(training)
         return vectors[[place[sentence] for sentence in sentences]]
+
+
+def listed(sentences: Iterable[str]) -> list[str]:
+    """The sentences as a list. Raises InputError for one text, a table, or what is no text."""
+    if isinstance(sentences, str) or hasattr(sentences, "columns"):
+        raise InputError("sentences must be a list of texts, not one text or a table.")
+    found = list(sentences)
+    if odd := [sentence for sentence in found if not isinstance(sentence, str)]:
+        raise InputError(f"sentences must be texts, but one of them is {odd[0]!r:.60}.")
+    return found
 
 
 def damaged(name: str | Path, why: str) -> InputError:

@@ -14,8 +14,8 @@ from .shapes import Words
 class FGSM:
     """Adds epsilon sign(gradient) to the word embeddings of both views.
 
-    `source` "current" takes the gradient of the loss at this batch's embeddings, as the paper
-    says. "stale" takes `gradient`, which the previous step left behind, as the authors' code does.
+    `source` "current": the gradient at this batch, as the paper says. "stale": `gradient`, which the
+    previous step left behind, as in the authors' code.
     """
 
     def __init__(self, epsilon: float, source: str):

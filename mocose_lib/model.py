@@ -23,8 +23,7 @@ class View:
 def head(layers: int, width: int, dim: int, style: str, dropout: float, last=None) -> nn.Sequential:
     """`layers` fully connected layers from `width` to `dim`; none is the identity.
 
-    "plain": ReLU between Linears. "published": LayerNorm and dropout after every Linear, or, where
-    `last` is given (the predictor's Tanh), that after the last one.
+    "plain" has ReLU between them, "published" LayerNorm and dropout behind each, or `last` at the end.
     """
     parts = nn.Sequential()
     for left in reversed(range(layers)):

@@ -13,10 +13,10 @@ RANDOM = -1  # the "step" in which an entry of the initial fill was born
 class NegativeQueue:
     """First in, first out; entries stand newest first.
 
-    `exact` growth starts with `init` random unit vectors and holds whatever has arrived, up to
-    `size`. `published` growth repeats the authors' code: its buffer starts with `size` random
-    vectors and is cut only once it has counted more than `size` entries. So for some steps up to
-    `2 init` random vectors serve as negatives, and then more than `size` entries in all.
+    `exact` growth starts with `init` random unit vectors and holds what has arrived, up to `size`.
+    `published` repeats the authors' code: its buffer starts with `size` random vectors and is cut once
+    it has counted more than `size` entries. So for some steps up to `2 init` random vectors serve as
+    negatives, and then more than `size` entries in all.
     """
 
     def __init__(self, size: int, dim: int, init: int, generator, growth="exact", device="cpu"):

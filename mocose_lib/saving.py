@@ -7,12 +7,19 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
+from .settings import InputError
+
+# poolings in folders of sentence-transformers before 6
+OLDER = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
+
 
 def save(encoder, folder: Path, normalize: bool) -> Path:
     """Writes what `Encoder.save` promises, with modules that sentence-transformers ships.
 
-    `normalize` adds one that gives every vector length 1.
+    `normalize` adds one for vectors of length 1. Raises InputError for a folder with a foreign model.
     """
+    if (folder / "config.json").is_file() and not (folder / "mocose.json").is_file():
+        raise InputError(f"{folder} holds a model that was not saved here; choose another folder.")
     folder.mkdir(parents=True, exist_ok=True)
     texts: dict = {"sentence_bert_config.json": {"max_seq_length": encoder.max_length}}
     texts |= {"mocose.json": {"pooling": encoder.pooling, "max_length": encoder.max_length}}
@@ -56,8 +63,16 @@ def _modules(encoder, normalize: bool):
 
 
 def noted(folder: Path) -> dict:
-    """The pooling and the maximum length that `save` noted in the folder, if it wrote it."""
-    return _json(folder / "mocose.json", {})
+    """Pooling and maximum length that `save` noted, or those of sentence-transformers' modules."""
+    own, modules = _json(folder / "mocose.json", {}), _json(folder / "modules.json", [])
+    path = next((m["path"] for m in modules if m["type"].endswith(".Pooling")), None)
+    if own or path is None:
+        return own
+    modes = _json(folder / path / "config.json", {})
+    older = "".join(mode for flag, mode in OLDER.items() if modes.get(flag))
+    most = _json(folder / "tokenizer_config.json", {}).get("model_max_length", 128)
+    length = _json(folder / "sentence_bert_config.json", {}).get("max_seq_length") or most
+    return {"pooling": modes.get("pooling_mode", older), "max_length": length}
 
 
 def load_pooler(pooler: nn.Linear, folder: Path) -> bool:

@@ -1,9 +1,6 @@
-"""MoCoSE's training loop: views -> query, keys -> loss -> step -> EMA -> enqueue.
+"""MoCoSE's loop, Algorithm 1: views -> query, keys -> loss -> step -> EMA -> enqueue."""
 
-MoCoSE: Cao et al., Findings of ACL 2022, equations 1 to 3 and Algorithm 1.
-"""
-
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import partial
 
 import numpy as np
@@ -30,7 +27,7 @@ STALENESS_AT = (0.25, 0.5, 0.75)  # shares of the training at which the queue's 
 class Text:
     """Training sentences as token ids; `lengths` holds their lengths in tokens."""
 
-    def __init__(self, encoder: Encoder, sentences: Sequence[str], settings: Settings):
+    def __init__(self, encoder: Encoder, sentences: Iterable[str], settings: Settings):
         if settings.max_length > (most := encoder.positions):
             raise InputError(f"max_length = {settings.max_length}, but the encoder reads {most}.")
         self.ids = encoder.tokenize(sentences, settings.max_length)
@@ -74,7 +71,7 @@ class MoCoSE(Trainer):
 
 def train(
     encoder: Encoder,
-    sentences: Sequence[str] | Text,
+    sentences: Iterable[str] | Text,
     settings: Settings | None = None,
     *,
     evaluate: Measure | None = None,

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import Protocol, runtime_checkable
+from typing import Any
 
 import torch
 from torch import Tensor, cuda, nn
@@ -18,6 +18,9 @@ from .settings import InputError, Settings
 
 log = logging.getLogger(__name__)
 Measure = Callable[[int], Mapping[str, float]]  # step -> numbers; "score" chooses the checkpoint
+# has due(): whether it is time to write(state), of tensors and plain values; and read(device), which
+# gives the state of an interrupted training, or None
+Checkpoint = Any
 
 
 @dataclass
@@ -33,23 +36,8 @@ class Progress:
     trajectory: list[dict] = field(default_factory=list)  # step, and what the probe gave
 
 
-@runtime_checkable
-class Checkpoint(Protocol):
-    """Where a training keeps its state, so that it goes on from there when it was interrupted."""
-
-    def due(self) -> bool:
-        """Whether it is time for another `write`."""
-
-    def read(self, device: torch.device) -> dict | None:
-        """The last state, None where there is none."""
-
-    def write(self, state: dict) -> None:
-        """Takes the place of the last state; tensors and plain values."""
-
-
 class Alone:
-    """One process. An object with its methods makes one training of several: each encodes its
-    own rows of the same views."""
+    """One process. In a subclass for several, each encodes its own rows of the same views."""
 
     rank, size = 0, 1  # the process with rank 0 evaluates, and writes checkpoints
 
@@ -155,6 +143,8 @@ class Trainer:
         if not math.isfinite(loss := self.loss.item()):
             raise FloatingPointError(f"the loss is {loss} at step {step}: training diverged")
         measured = evaluate(step) if evaluate and not self.ranks.rank else {}
+        if choose and measured and "score" not in measured:
+            raise InputError("evaluate must return a 'score' to choose by; or set choose = False.")
         progress.history.append({"step": step, "loss": round(loss, 5), **_rounded(measured)})
         log.info("%s", progress.history[-1])
         best = -math.inf if progress.best_score is None else progress.best_score

@@ -1,8 +1,7 @@
 """How old a queued key may get before it differs from what the present target would give.
 
 Equation 4 of MoCoSE counts how far back the queue reaches, not how much of that still holds. Keys
-are (n, dim) arrays of the same n sentences: `stored` come from the queue, `fresh` and `again` from
-two passes of the present target, which differ by dropout.
+(n, dim) are of the same sentences, `stored` by the queue, `fresh` and `again` from the target now.
 """
 
 import numpy as np
@@ -20,10 +19,9 @@ def drift(
 ) -> dict[str, list[float]]:
     """Columns age (steps), cosine, ceiling, retained and n, with one entry for every age.
 
-    `cosine` is the mean over that age's keys of stored with fresh, `ceiling` that of again with
-    fresh: what dropout alone leaves. `retained` puts the cosine on a scale from the mean cosine
-    of different sentences (0) to the ceiling (1: as good as new), clipped; it is 0 for a
-    collapsed target. Entries of the random fill have no sentence and are left out.
+    `cosine` is that age's mean of stored with fresh, `ceiling` that of again with fresh: what dropout
+    alone leaves. `retained` puts the cosine on a scale from the mean cosine of different sentences (0)
+    to the ceiling (1), clipped; 0 for a collapsed target. Entries of the random fill are left out.
     """
     near, best, floor = cosine(stored, fresh), cosine(again, fresh), mean_cosine(fresh)
     age, place, n = np.unique(ages[ages != RANDOM], return_inverse=True, return_counts=True)

@@ -47,9 +47,8 @@ def fit_predict(x: Rows, y: Classes, masks: Masks, strengths: Sequence[float]) -
 def evaluate(encode: Encode, tasks: Mapping[str, Table], fit=fit_predict) -> dict[str, float]:
     """Dev and test accuracy x 100 of every task (and F1 of tasks of pairs).
 
-    Tables have the columns split ("all", or "train", "test" and perhaps "dev"), label, and
-    sentence or sentence1 and sentence2. A task that cannot be measured gives NaN, and the log
-    says why. `fit` may be a faster function that does what `fit_predict` does.
+    Columns: split ("all", or "train", "test" and perhaps "dev"), label, and sentence or sentence1 and
+    sentence2. A task that cannot be measured gives NaN, and the log says why. `fit` may be faster.
     """
     encode, scores = cached(encode), {}
     texts = {task: [table[c] for c in COLUMNS if c in table] for task, table in tasks.items()}
@@ -121,14 +120,12 @@ def _cross_validated(x: Rows, y: Classes, fit: Fit) -> dict[str, float]:
 
 def _given_test(x: Rows, y: Classes, split: np.ndarray, fit: Fit) -> tuple[float, np.ndarray]:
     """Dev accuracy x 100 ("dev" rows, else cross-validated) and the guessed class of all rows."""
-    train, dev = split == "train", split == "dev"
-    if dev.any():
-        guess = fit(x, y, train[None], STRENGTHS)
-        chosen = (guess[0] == y)[:, dev].mean(1)
-    else:
+    train, held = split == "train", [split == "dev"]
+    if not held[0].any():
         fold = np.full(len(y), -1)
         fold[train] = folds(y[train])
-        masks = np.array([train & (fold != i) for i in range(FOLDS)] + [train])
-        guess = fit(x, y, masks, STRENGTHS)
-        chosen = np.mean([(guess[i] == y)[:, fold == i].mean(1) for i in range(FOLDS)], axis=0)
+        held = [fold == i for i in range(FOLDS)]
+    whole = [train] if len(held) > 1 else []  # with "dev" rows the first mask is that already
+    guess = fit(x, y, np.array([train & ~part for part in held] + whole), STRENGTHS)
+    chosen = np.mean([(guess[i] == y)[:, part].mean(1) for i, part in enumerate(held)], axis=0)
     return 100 * float(chosen.max()), guess[-1, chosen.argmax()]

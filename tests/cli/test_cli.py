@@ -45,7 +45,7 @@ def mocose(monkeypatch, capsys, study):
         ("run --frobnicate 1", "options: --frobnicate, 1; --help lists those there are"),
         ("run everything", "Unrecognized options: everything."),
         ("run --encoder no-such", "encoder 'no-such' is neither a folder under data/encoders"),
-        ("run --encoder-layers 9", "encoder_layers = 9, but"),
+        ("run --encoder-layers 9", "encoder_layers = 9 is out of range; it must lie in [1, 2]"),
         ("run --method mocosy", "there is no method 'mocosy'"),
         ("run --corpus wiki901k", "there is no corpus 'wiki901k'; choose one of open"),
         ("run --corpus-size 40001", "corpus 'open' has 40000 sentences"),

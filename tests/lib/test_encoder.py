@@ -1,10 +1,12 @@
 """Encoders: pooling by hand, and `encode`, whose numbers may depend on the sentences alone."""
 
 import json
+import re
 import shutil
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from conftest import same
@@ -12,7 +14,7 @@ from safetensors.torch import load_file, save_file
 from texts import SENTENCES, open_pairs
 from transformers import AutoTokenizer, MPNetConfig, MPNetModel, logging
 
-from mocose_lib import Encoder, InputError
+from mocose_lib import Encoder, InputError, train
 from mocose_lib.evaluation import sts
 
 POOLINGS = ("cls", "cls_pooler", "mean", "first_last")
@@ -96,9 +98,38 @@ def test_no_sentence_an_empty_sentence_and_padding_by_hand(encoder):
     assert mask.tolist() == [[True, True, True], [True, True, False]]
 
 
-def test_one_text_is_no_list_of_sentences(encoder):
-    with pytest.raises(InputError, match="encode needs a list of sentences, not one text"):
-        encoder.encode("one text")
+@pytest.mark.parametrize(
+    ("sentences", "said"),
+    [
+        ("one text", "must be a list of texts, not one text or a table"),
+        (pd.DataFrame({"sentence": SENTENCES}), "must be a list of texts, not one text or a table"),
+        # behind iterators, since the checked signatures of these tests refuse such lists first
+        ([SENTENCES[0], None].__iter__, "must be texts, but one of them is None"),
+        ([("a", "pair")].__iter__, "must be texts, but one of them is ('a', 'pair')"),
+    ],
+)
+def test_only_a_list_of_texts_is_encoded_and_trained_on(encoder, sentences, said):
+    for use in (encoder.encode, lambda given: train(encoder, given)):
+        with pytest.raises(InputError, match=re.escape(said)):
+            use(sentences() if callable(sentences) else sentences)
+
+
+def test_a_generator_or_a_column_is_encoded_like_a_list(encoder):
+    expected = encoder.encode(SENTENCES)
+    for sentences in ((s for s in SENTENCES), pd.Series(SENTENCES), np.array(SENTENCES)):
+        assert np.array_equal(encoder.encode(sentences), expected)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"layers": -1}, r"encoder_layers = -1 is out of range; it must lie in \[1, 2\]"),
+        ({"max_length": 2}, "max_length = 2 is out of range"),  # [CLS] and [SEP] alone
+    ],
+)
+def test_layers_and_lengths_that_are_not_there(tiny, options, said):
+    with pytest.raises(InputError, match=said):
+        Encoder.load(tiny, **options)
 
 
 def test_mpnet_counts_positions_as_roberta_does(tiny, tmp_path):
@@ -119,7 +150,7 @@ def test_layers_keeps_the_first_n(folder):
         states = whole.model(ids, output_hidden_states=True).hidden_states
         found = cut(cut.words(ids), mask)
     torch.testing.assert_close(found, states[1][:, 0])
-    with pytest.raises(InputError, match="has only 2"):
+    with pytest.raises(InputError, match=r"encoder_layers = 3 .* must lie in \[1, 2\]"):
         Encoder.load(folder, layers=3)
 
 

