@@ -85,8 +85,7 @@ def prepare(configs: Sequence[Config], bar: bool = False) -> None:
     rewritten = [c for c in sharing if c.text_augmentation != "none"]
     for config in rewritten:
         text_augment.check(config, load_corpus(config.corpus, config.corpus_size))
-    # what is rewritten takes long, and comes last
-    for config in sorted(sharing, key=lambda c: c in rewritten):
+    for config in sorted(sharing, key=lambda c: c in rewritten):  # these take long
         encoder = load_encoder(config, device if config in rewritten else "cpu")
         benchmarks.dev_tables(config.benchmark, config.dev, config.selection == "blind")
         benchmarks.test_tables(config.benchmark)

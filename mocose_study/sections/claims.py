@@ -13,6 +13,7 @@
 Rules are committed before the runs that they judge.
 """
 
+import math
 from collections.abc import Collection
 from dataclasses import replace
 from functools import cache
@@ -69,8 +70,7 @@ def rows() -> pd.DataFrame:
 def judging(section: str, labels: Collection[str]) -> tuple[Rule | None, tuple[Claim, ...]]:
     """The control and the claims of a section whose points have these labels.
 
-    Raises InputError, with the row, for a label that no point has, an id that is no statement, and
-    a rule that there is not or that cannot judge.
+    Raises InputError, with the row, for a label, statement or rule that there is not, or no number.
     """
     control, claims = None, []
     for row in rows()[rows()["section"] == section].itertuples():
@@ -89,8 +89,10 @@ def _rule(row, labels: Collection[str], effect: float | None = None) -> Rule:
     rivals = row.b.split(" | ") if kind is Best else [row.b]
     if unknown := [label for label in (row.a, *rivals) if label not in labels]:
         raise InputError(f"no point has the label {unknown[0]!r}")
-    b = rivals if kind is Best else row.b
-    return kind(row.a, b, effect if kind is Size else float(row.margin))
+    limit = effect if kind is Size else float(row.margin)
+    if limit is None or not math.isfinite(limit):
+        raise InputError(f"{row.rule} needs a number: a margin, of Size the paper's effect")
+    return kind(row.a, rivals if kind is Best else row.b, limit)
 
 
 def _claims(row, labels: Collection[str]) -> list[Claim]:

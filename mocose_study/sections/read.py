@@ -3,10 +3,9 @@
 A section is a table [NAME] with its question and notebook; with a `stage` it takes the fields that
 the profile has for that stage. `starts` is the label of the point that all others started from, or
 a table of such labels, see `claims/verdicts.py`. Its points are the table [NAME.points]: a label,
-and the fields of a Config in which the point differs from the profile.
-Beside fields a point may have `preset`, `paper`, `tier` and `scale`, see `grid.Point`, and `like`:
-the label of a point before it, or of `shared.toml`, whose fields, preset and scale it takes.
-The text "shared" stands for the whole point of that label in `shared.toml`.
+and the fields of a Config in which the point differs from the profile. A point may also have
+`preset`, `paper`, `tier` and `scale`, see `grid.Point`, and `like`: the label of a point before it,
+or of `shared.toml`, whose fields, preset and scale it takes; "shared" stands for that whole point.
 
 [NAME.each] holds settings by name. A label with {} is a point for each of them: its name takes
 the place of {}, and its fields join those of the point.

@@ -64,6 +64,7 @@ def mocose(monkeypatch, capsys, study):
         ("evaluate no-such", "encoder 'no-such' is neither a folder"),
         ("evaluate tiny --sts mine.tsv", "there is no benchmark 'mine.tsv'"),
         ("evaluate tiny --beside tinny", "there is no profile 'tinny'"),
+        ("evaluate tiny --beside tiny --sts mine.tsv", "other tasks than --sts; leave one out."),
         ("embed tiny mine.txt", "there is no file 'mine.txt'"),
         ("fly", "there is no command 'fly'; choose one of run, grid"),
     ],
