@@ -143,7 +143,10 @@ ROW = dict(
         ({"a": "c"}, "mocose-ema-needed of section x: no point has the label 'c'"),
         ({"b": "b | c", "rule": "Best"}, "no point has the label 'c'"),
         ({"margin": ""}, "mocose-ema-needed of section x: could not convert"),
-        ({"margin": "nan"}, "section x: Better needs a number: a margin, of Size the paper's effect"),
+        (
+            {"margin": "nan"},
+            "section x: Better needs a number: a margin, of Size the paper's effect",
+        ),
         ({"rule": "Size"}, "section x: Size needs a number: a margin, of Size the paper's effect"),
         ({"rule": "Equivalent"}, "Equivalent needs a margin above 0, got 0"),
     ],
