@@ -23,6 +23,7 @@ MEANING = {
     METRIC: "average of the test tasks",
     LAST: "average of the test tasks at the last step",
     "sts_dev": "score of the dev split",
+    "outside_avg": "average of scored pairs outside the test tasks",
     "transfer_avg": "mean transfer accuracy",
     "transfer_dev_avg": "mean transfer accuracy on the dev parts",
     "nearness_l2 dev": "nearness to the best alignment and uniformity",
@@ -30,8 +31,7 @@ MEANING = {
 
 
 def verdict_table(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame | Markdown:
-    """What the runs say to each claim; *measure* is what the effect is a difference of, *paper* the
-    paper's effect."""
+    """What the runs say to each claim; the effect is a difference of *measure*, *paper* is theirs."""
     found = verdicts_on(grid, runs)
     if isinstance(found, str):
         return Markdown(found)
@@ -117,7 +117,7 @@ def paragraph(grid: Grid, runs: pd.DataFrame, found, profile: str, brief: bool) 
         counted = f"Verdicts on its {len(found)} claims: {tally(found)}."
         if len(found) == 1:
             counted = f"Its one claim is {lead['verdict']}." if brief or not first else ""
-    where, how_sure = (spread(metric, means), sure(means)) if len(means) > 1 else ("", "")
+    where, how_sure = (spread(grid, metric, means), sure(means)) if len(means) > 1 else ("", "")
     said = [counted, where] if brief else [first, counted, against, where, how_sure]
     return " ".join(filter(None, [question, *said]))
 
@@ -141,8 +141,7 @@ def headline(claim: pd.Series) -> str:
 
 
 def opposed(found: pd.DataFrame) -> str:
-    """The claims of which the runs say the opposite: all of the interval lies on the other side
-    of zero."""
+    """The claims of which the runs say the opposite: all of the interval lies beyond zero."""
     rows = found.query("verdict == 'not supported' and rule != 'Equivalent' and high < 0")
     pairs = zip(rows["text"], rows["effect"], strict=True)
     said = [f"{text.rstrip('.')} ({x:+.2g})" for text, x in pairs]
@@ -166,13 +165,14 @@ def means_of(grid: Grid, runs: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     return metric, summary(runs, metric).sort_values("mean")
 
 
-def spread(metric: str, means: pd.DataFrame) -> str:
+def spread(grid: Grid, metric: str, means: pd.DataFrame) -> str:
     """Between which points the means lie."""
+    beside = " beside the control" if any(is_control(p.label) for p in grid.points) else ""
     low, high = means.iloc[0], means.iloc[-1]
     lie = f"lie between {low['mean']:.3g} ({low['label']}) and {high['mean']:.3g} ({high['label']})"
     if f"{low['mean']:.3g}" == f"{high['mean']:.3g}":
         lie = f"all lie at {low['mean']:.3g}"
-    return f"By {meaning(metric)}, the {len(means)} points beside the control {lie}."
+    return f"By {meaning(metric)}, the {len(means)} points{beside} {lie}."
 
 
 def sure(means: pd.DataFrame) -> str:

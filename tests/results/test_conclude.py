@@ -17,8 +17,11 @@ def test_a_section_is_answered_with_its_verdicts_and_its_spread(study):
     text = conclude.answer([GRID], "tiny", range(6)).data
     assert text == (
         "**How fast?** Verdicts on its 2 claims: 1 supported, 1 not supported. By average of the "
-        "test tasks, the 3 points beside the control lie between 50 (0.7) and 64 (0.85)."
+        "test tasks, the 3 points lie between 50 (0.7) and 64 (0.85)."
     )
+    harm = replace(GRID, points=(*GRID.points, Point(CONTROL, {"ema_decay": 0.0}, tier=1)))
+    text = conclude.answer([harm], "tiny", range(6)).data
+    assert "the 3 points beside the control lie between 50 (0.7) and 64 (0.85)." in text
 
 
 def test_a_conclusion_says_what_the_paper_says_what_we_see_how_sure_and_why(study):

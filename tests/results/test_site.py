@@ -142,7 +142,7 @@ def test_code_is_folded_and_controls_are_replaced_by_their_text(start):
 def test_the_front_page_is_computed_from_the_runs(site):
     text = page(site, "index").select_one("article").get_text(" ", strip=True)
     assert "rests on 15 runs, which took" in text and "judges 4 claims" in text
-    assert "the 3 points beside the control lie between 50 (0.7) and 63.8 (0.85)" in text
+    assert "the 3 points lie between 50 (0.7) and 63.8 (0.85)" in text
     assert re.search(r"How fast\? .*1 supported ?, 1 not supported", text)
     assert "MoCoSE Table 3" in text  # the ledger's row
 
