@@ -72,9 +72,9 @@ class Encoder(nn.Module):
     ) -> "Encoder":
         """Loads a folder, or a model of the hub, and keeps its first `layers` layers (None: all).
 
-        `max_length` truncates, in tokens. None takes the pooling and the length that `save` or
+        `max_length` is in tokens. None takes the pooling and the length that `save` or
         sentence-transformers left in a folder, else "cls" and 128. Nothing there is executed. Raises
-        InputError for an encoder, pooling or layer that is not there, damaged weights, and T5's kind.
+        InputError for what is not there, damaged weights, and models like T5.
         """
         trusted = {"trust_remote_code": False, "revision": revision}
         with readable(name):

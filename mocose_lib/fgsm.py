@@ -14,8 +14,8 @@ from .shapes import Words
 class FGSM:
     """Adds epsilon sign(gradient) to the word embeddings of both views.
 
-    `source` "current": the gradient at this batch, as the paper says. "stale": `gradient`, which the
-    previous step left behind, as in the authors' code.
+    `source` "current" takes the gradient at this batch, as the paper says, "stale" that which the
+    previous step left behind in `gradient`, as the authors' code does.
     """
 
     def __init__(self, epsilon: float, source: str):

@@ -23,7 +23,8 @@ class View:
 def head(layers: int, width: int, dim: int, style: str, dropout: float, last=None) -> nn.Sequential:
     """`layers` fully connected layers from `width` to `dim`; none is the identity.
 
-    "plain" has ReLU between them, "published" LayerNorm and dropout behind each, or `last` at the end.
+    "plain" has ReLU between them. "published" has LayerNorm and dropout after each; `last`, if given,
+    takes their place at the end.
     """
     parts = nn.Sequential()
     for left in reversed(range(layers)):

@@ -16,7 +16,7 @@ OLDER = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
 def save(encoder, folder: Path, normalize: bool) -> Path:
     """Writes what `Encoder.save` promises, with modules that sentence-transformers ships.
 
-    `normalize` adds one for vectors of length 1. Raises InputError for a folder with a foreign model.
+    `normalize` adds one for vectors of length 1. Raises InputError for another program's model.
     """
     if (folder / "config.json").is_file() and not (folder / "mocose.json").is_file():
         raise InputError(f"{folder} holds a model that was not saved here; choose another folder.")

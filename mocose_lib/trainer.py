@@ -18,8 +18,7 @@ from .settings import InputError, Settings
 
 log = logging.getLogger(__name__)
 Measure = Callable[[int], Mapping[str, float]]  # step -> numbers; "score" chooses the checkpoint
-# has due(): whether it is time to write(state), of tensors and plain values; and read(device), which
-# gives the state of an interrupted training, or None
+# due() says whether to write(state) now, and read(device) gives the last state, or None
 Checkpoint = Any
 
 

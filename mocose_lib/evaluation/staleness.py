@@ -1,7 +1,7 @@
 """How old a queued key may get before it differs from what the present target would give.
 
 Equation 4 of MoCoSE counts how far back the queue reaches, not how much of that still holds. Keys
-(n, dim) are of the same sentences, `stored` by the queue, `fresh` and `again` from the target now.
+(n, dim) belong to the same sentences: `stored` to the queue, `fresh` and `again` to the target now.
 """
 
 import numpy as np

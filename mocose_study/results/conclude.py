@@ -31,7 +31,7 @@ MEANING = {
 
 
 def verdict_table(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame | Markdown:
-    """What the runs say to each claim; the effect is a difference of *measure*, *paper* is theirs."""
+    """What the runs say to each claim; *paper* is the paper's effect on the same *measure*."""
     found = verdicts_on(grid, runs)
     if isinstance(found, str):
         return Markdown(found)
