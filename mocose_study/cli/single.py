@@ -96,7 +96,9 @@ class Evaluate(Data):
     def main(self) -> None:
         from mocose_study.results import use
 
-        if self.beside and choose(PROFILES, self.beside, "profile") and self.sts:
+        if self.beside:
+            choose(PROFILES, self.beside, "profile")
+        if self.beside and self.sts:
             raise InputError("--beside shows averages over other tasks than --sts; leave one out.")
         encode = use.encode_of(self.model, self.pooling)
         use.show(use.measure(encode, self.sts, self.transfer), self.json, self.beside)

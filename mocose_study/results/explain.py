@@ -1,5 +1,4 @@
-"""What is computed for one notebook alone: regressions, the queue's ages, neighbours of a
-sentence, the cosines of graded pairs, and ways to put subsets together."""
+"""What is computed for one notebook alone, as regressions and the ages of the queue."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -107,8 +106,7 @@ def by_aggregation(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def cosines_by_grade(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
-    """The cosines of scored pairs (SimCSE, Figure G.1), means over seeds: label, grade (1 the
-    lowest), and a column for each of QUANTILES."""
+    """Cosines of pairs, seed means (SimCSE Figure G.1): label, grade (1: lowest), QUANTILES."""
     rows = [
         (label, grade, *quantiles)
         for label, record in records(grid, profile, seeds)

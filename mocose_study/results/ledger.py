@@ -44,7 +44,7 @@ def on_other_terms(profile: str) -> pd.DataFrame:
     rows = []
     for grid in filter(lambda grid: grid.claims, GRIDS.values()):
         runs = table_of(grid, profile)
-        later = [*(grid.own_seeds or range(grid.seeds))][SEEDS_NEEDED:]
+        later = grid.seeds_at(profile)[SEEDS_NEEDED:]
         found = section(grid, runs).set_index("id")[["text", "verdict"]]
         terms = {
             "at the last step": section(grid, runs, _late),
@@ -117,8 +117,7 @@ def _order(place: str) -> tuple:
 
 
 def by_chance(table: pd.DataFrame) -> pd.DataFrame:
-    """A row a paper: how many verdicts decide, how many survive all claims of the paper, and how
-    many false ones chance alone would bring."""
+    """A row a paper: how many verdicts decide, survive all its claims, or are false by chance."""
     counted = {
         "claims": 1,
         "with runs": table["p"].notna(),

@@ -13,8 +13,7 @@ from mocose_study.sections.grid import Grid
 
 METRIC = "sts_avg"  # of the chosen weights, mean over the test tasks, Spearman x 100
 LAST = "sts_last"  # the same of the weights after the last step; runs that train have it
-# ends of correlations' names
-ENDS = (" all", " mean", " wmean", METRIC, LAST, "sts_dev", "open_avg", "outside_avg")
+ENDS = (" all", " mean", " wmean", METRIC, LAST, "sts_dev", "open_avg", "outside_avg")  # Spearman
 SHAPE = ("alignment dev", "uniformity dev")
 OPTIMUM = (0.0, -4.0)  # Figure 4 names none; this is perfect alignment and the best uniformity
 

@@ -12,7 +12,7 @@ from mocose_lib import Encoder, evaluate
 from mocose_lib.encoder import Pooling, readable
 from mocose_lib.evaluation import transfer
 from mocose_lib.evaluation.sts import Encode
-from mocose_study.config import InputError, configure
+from mocose_study.config import InputError
 from mocose_study.config.profiles import PretrainConfig
 from mocose_study.data import benchmarks, encoders
 from mocose_study.data.corpora import CORPORA, corpus_files, text_lines
@@ -147,7 +147,6 @@ def show(scores: Mapping, as_json: bool = False, beside: str | None = None) -> N
         return
     columns, width = {"this model": scores}, 9
     if beside:
-        configure(beside)
         runs, width = table_of(GRIDS[BESIDE], beside), 18
         columns |= runs.groupby("label", sort=False).mean(numeric_only=True).T.to_dict()
         print(" " * 24, *(f"{label[:18]:>18}" for label in columns))

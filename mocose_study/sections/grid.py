@@ -3,6 +3,7 @@
 The sections themselves stand in the TOML files beside this one, their rules in `claims.csv`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -72,11 +73,14 @@ class Grid:
     def points_at(self, profile: str) -> list[Point]:
         return [p for p in self.points if p.tier <= choose(PROFILES, profile, "profile").tier]
 
+    def seeds_at(self, profile: str) -> Sequence[int]:
+        """The seeds of every point, in the order in which they were added."""
+        own = choose(PROFILES, profile, "profile").seeds
+        return self.own_seeds or range(max(self.seeds, own) if own >= 5 else own)
+
     def runs(self, profile: str, seeds=None) -> list[tuple[Point, Config]]:
         """All runs: tier by tier and seed by seed, so that what was interrupted is of use."""
-        if seeds is None:
-            own = choose(PROFILES, profile, "profile").seeds
-            seeds = self.own_seeds or range(max(self.seeds, own) if own >= 5 else own)
+        seeds = self.seeds_at(profile) if seeds is None else seeds
         points = self.points_at(profile)
         made = [(point, self.config(point, profile, seed)) for seed in seeds for point in points]
         needed = [run for run in made if run[1].seed == seeds[0] or not draws_nothing(vars(run[1]))]
@@ -98,8 +102,7 @@ class Grid:
 
 
 def shown(config: Config, name: str) -> str:
-    """A field for people: 1 for 1.0, and nothing where another system than MoCoSE has no use for
-    it. None is a field that is not set."""
+    """A field for people: 1 for 1.0, and nothing where a system other than MoCoSE has no use for it."""
     if config.method != "mocose" and name.startswith(MOCOSE_ALONE):
         return ""
     value = getattr(config, name)
