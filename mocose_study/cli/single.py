@@ -62,10 +62,10 @@ class Run(Sized):
         if self.push_to_hub:
             use.make_repository(self.push_to_hub)
         run.prepare([self.config], bar=True)
-        for folder in filter(None, (self.out, self.save, self.log)):
+        path = (self.out or study_folder() / "runs") / f"{run_id(self.config)}.json"
+        for folder in filter(None, (path.parent, self.save, self.log)):
             folder.mkdir(parents=True, exist_ok=True)
             TemporaryFile(dir=folder).close()  # what cannot be written says so before the training
-        path = (self.out or study_folder() / "runs") / f"{run_id(self.config)}.json"
         trained = []
         run.make_run(self.config, path, bar=True, save=trained.append if self.save else None)
         if ranks().rank:

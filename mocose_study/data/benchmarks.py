@@ -18,7 +18,7 @@ import pandas as pd
 from mocose_study.config import InputError, choose
 
 from .files import shipped
-from .sources import asking_the_hub, local, open_file
+from .sources import asking_the_hub, local, open_file, warn_once
 
 OPEN_DEV = "images2014"
 OPEN_TESTS = ("images2015", "snli2017", "postediting2016")
@@ -145,11 +145,11 @@ def dev_tables(benchmark: str, dev: str = "", blind: bool = False) -> dict[str, 
     others. Files of one's own only test, unless `dev` names one. `blind` leaves out the pairs
     that occur, word for word, in a test table, and raises InputError where none is left.
     """
+    if not dev and benchmark not in BENCHMARKS:
+        warn_once("without --dev, English image captions (images2014) choose the checkpoint")
     task = "STS-B" if benchmark == "real" else OPEN_DEV
     tables = _own_tables(dev, "dev") if dev else {f"{task} dev": sts_pairs(task, "dev", benchmark)}
-    if not blind:
-        return tables
-    tables = unseen(tables, benchmark)
+    tables = unseen(tables, benchmark) if blind else tables
     for name, table in tables.items():
         if table.empty:
             raise InputError(f"all pairs of {name!r} are test pairs; give other ones as `dev`.")

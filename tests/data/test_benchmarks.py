@@ -54,6 +54,16 @@ def test_files_of_ones_own_test_and_one_named_chooses(study):
     assert benchmarks.test_tables(f"{a},{b}")["a test"]["score"].tolist() == [0.5, 3.0]
 
 
+def test_it_is_said_that_captions_choose_where_no_pairs_of_ones_own_do(study, caplog):
+    benchmarks.warn_once.cache_clear()
+    pairs = str(own(study, farm.table()))
+    benchmarks.dev_tables("open"), benchmarks.dev_tables(pairs, pairs)
+    assert not caplog.records
+    benchmarks.dev_tables(pairs), benchmarks.dev_tables(pairs)
+    (said,) = caplog.messages
+    assert "image captions" in said and "--dev" in said
+
+
 def test_two_files_of_one_name_are_refused(study):
     (study / "other").mkdir()
     a, b = own(study, farm.table()), own(study, farm.table(), "other/mine.tsv")
