@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 from operator import call
 from random import Random
 
@@ -123,12 +124,10 @@ def flops(steps: int, train: Callable, *arguments) -> float:
 
     A product of (m, k) with (k, n) has 2 m k n: a product and a sum for each triple.
     """
-    done = 0
+    ticks = count(1)
 
     def tick() -> None:
-        nonlocal done
-        done += 1
-        if done == steps:
+        if next(ticks) == steps:
             raise Enough
 
     with FlopCounterMode(display=False) as counter:

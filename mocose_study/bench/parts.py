@@ -166,9 +166,8 @@ def side_by_side(number: int, threads: int, sizes: Sizes, device: str = "cpu") -
     """Seconds a run: from the common start to the last end, over all runs."""
     with multiprocessing.get_context("spawn").Manager() as manager:
         ready = manager.Barrier(number, timeout=600)
-        starts, ends = zip(
-            *processes(number, grid_work, threads, device, sizes, ready), strict=True
-        )
+        found = processes(number, grid_work, threads, device, sizes, ready)
+        starts, ends = zip(*found, strict=True)
     seconds = (max(ends) - min(starts)) / (number * sizes.grid_runs)
     return {"processes": number, "threads": threads, "seconds": seconds}
 

@@ -94,9 +94,13 @@ def main() -> None:
         command = parsed(sys.argv[1:])
         if folder := getattr(command, "data", None):
             os.environ["MOCOSE_DATA"] = folder
-        return command.main()
+        command.main()
+        return sys.stdout.flush()  # here, where it is known what to say if nobody reads it
     except (InputError, FloatingPointError) as wrong:  # the latter: a training diverged
         said, code = str(wrong), 2
+    except BrokenPipeError:  # whoever read the output, as `head` does, has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
     except OSError as wrong:  # a full disk, a folder without write permission
         said, code = f"{wrong.strerror or wrong}: {wrong.filename or 'while writing'}", 2
     except RuntimeError as wrong:  # no room on a GPU, or in the machine

@@ -100,6 +100,8 @@ class Evaluate(Data):
             choose(PROFILES, self.beside, "profile")
         if self.beside and self.sts:
             raise InputError("--beside shows averages over other tasks than --sts; leave one out.")
+        if self.beside and use.tasks() != configure(self.beside).benchmark:
+            raise InputError(f"{self.beside} has other tasks; give --data for the seven STS tasks.")
         encode = use.encode_of(self.model, self.pooling)
         use.show(use.measure(encode, self.sts, self.transfer), self.json, self.beside)
 

@@ -18,7 +18,7 @@ import pandas as pd
 from mocose_study.config import InputError, choose
 
 from .files import shipped
-from .sources import asking_the_hub, local, open_file, warn_once
+from .sources import asking_the_hub, local, open_file
 
 OPEN_DEV = "images2014"
 OPEN_TESTS = ("images2015", "snli2017", "postediting2016")
@@ -68,7 +68,10 @@ def read_pairs(path: Path) -> pd.DataFrame:
     score = pd.to_numeric(frame["score"], errors="coerce").astype(float)
     wrong = {
         "has a score that is no number": ~np.isfinite(score),
-        "has an empty sentence": frame.filter(like="sentence").map(str.strip).eq("").any(axis=1),
+        "has an empty sentence": frame[["sentence1", "sentence2"]]
+        .map(str.strip)
+        .eq("")
+        .any(axis=1),
         QUOTED: frame.apply(lambda column: column.str.fullmatch('".*"".*"')).any(axis=1),
     }
     for what, rows in wrong.items():
@@ -145,8 +148,6 @@ def dev_tables(benchmark: str, dev: str = "", blind: bool = False) -> dict[str, 
     others. Files of one's own only test, unless `dev` names one. `blind` leaves out the pairs
     that occur, word for word, in a test table, and raises InputError where none is left.
     """
-    if not dev and benchmark not in BENCHMARKS:
-        warn_once("without --dev, English image captions (images2014) choose the checkpoint")
     task = "STS-B" if benchmark == "real" else OPEN_DEV
     tables = _own_tables(dev, "dev") if dev else {f"{task} dev": sts_pairs(task, "dev", benchmark)}
     tables = unseen(tables, benchmark) if blind else tables

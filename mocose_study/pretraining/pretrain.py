@@ -27,12 +27,7 @@ from mocose_study.config.profiles import PretrainConfig
 from mocose_study.data.atomic import write_atomically
 from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.data.corpora import load_corpus, tokenized
-from mocose_study.fast.processor import (
-    default_device,
-    fast_in_bf16,
-    keep_freed_memory,
-    processor,
-)
+from mocose_study.fast.processor import default_device, fast_in_bf16, keep_freed_memory, processor
 
 from .masking import MASK, PAD, Batches, train_tokenizer
 

@@ -14,20 +14,10 @@ from matplotlib.markers import CARETLEFT, CARETRIGHT
 
 from mocose_study.data.files import study_folder
 
-from .style import (
-    OURS,
-    PAPER,
-    legend_right,
-    log_axis,
-    mark_legend,
-    panel,
-    rows_figure,
-    rows_of_dots,
-    style,
-    styles,
-)
+from .style import OURS, PAPER, dot_rows, log_axis, mark_legend, panel, rows_figure, style, styles
 
 POINTS = "Spearman × 100 (mean of the test tasks)"
+BESIDE = {"title": "", "loc": "upper left", "bbox_to_anchor": (1, 1)}  # a legend to the right
 
 
 def save(figure: Figure, table: pd.DataFrame, profile: str, stem: str) -> Path:
@@ -44,7 +34,7 @@ def scores(runs: pd.DataFrame, labels: list[str], metric: str, varied: str, unit
     figure, ax = rows_figure(labels, unit, varied)
     if unit != POINTS:
         ax.axvline(0, color="black", lw=0.8)
-    rows_of_dots(ax, {name: runs.loc[runs["label"] == name, metric].to_numpy() for name in labels})
+    dot_rows(ax, {name: runs.loc[runs["label"] == name, metric].to_numpy() for name in labels})
     return figure
 
 
@@ -78,7 +68,7 @@ def beside_paper(
     ax.axvline(0, color="black", lw=0.8, zorder=0)
     table = runs.pivot(index="seed", columns="label", values=metric)
     rows = {label: (table[label] - table[reference]).dropna().to_numpy() for label in labels}
-    rows_of_dots(ax, rows | {reference: np.zeros(1)})
+    dot_rows(ax, rows | {reference: np.zeros(1)})
     marks = {"ours: seeds, mean, 95 % interval": ("o", OURS)}
     marks |= {"the paper": ("D", PAPER)} if reference in paper else {}
     marks |= {"a claim needs all of the interval beyond": (CARETRIGHT, "black")} if edges else {}
@@ -117,7 +107,7 @@ def curves(
         for step, fill in ((0, "white"), (-1, line["color"])):
             ax.plot(*mean.iloc[step], mark, ms=6, mfc=fill, color=line["color"])
     ax.set(xlabel=xlabel, ylabel=ylabel)
-    legend_right(ax)
+    ax.legend(**BESIDE)
     return figure
 
 
@@ -155,7 +145,7 @@ def align_uniform(runs: pd.DataFrame, labels: list[str]) -> Figure:
         place = of_label["uniformity dev"], of_label["alignment dev"]
         ax.plot(*place, ms=7, alpha=0.8, label=label, **{**line, "ls": "none"})
     ax.set(xlabel="uniformity (lower is better)", ylabel="alignment (lower is better)")
-    legend_right(ax)
+    ax.legend(**BESIDE)
     return figure
 
 
@@ -168,7 +158,7 @@ def spectra(values: dict[str, np.ndarray]) -> Figure:
         ax.plot(np.arange(1, len(runs) + 1), runs, label=names, **{**line, "marker": ""})
     ax.set(xlabel="index of the singular value", ylabel="singular value / largest", yscale="log")
     ax.set_ylim(1e-3, 1.2)
-    legend_right(ax)
+    ax.legend(**BESIDE)
     return figure
 
 
@@ -204,7 +194,7 @@ def over_distance(runs: pd.DataFrame, y: str, ylabel: str, best: float) -> Figur
     ax.axvline(best, color=PAPER, lw=1.2, ls="--", zorder=0, label=f"the paper's best, {best:.4g}")
     ax.set(xlabel="maximum traceable distance (steps)", ylabel=ylabel)
     log_axis(ax)
-    legend_right(ax)
+    ax.legend(**BESIDE)
     return figure
 
 

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from mocose_study.claims.best_seeds import BEST, top_mean
 
-from .style import OURS, PAPER, VERDICTS, is_control, mark_legend, panel, rows_figure, rows_of_dots
+from .style import OURS, PAPER, VERDICTS, dot_rows, is_control, mark_legend, panel, rows_figure
 from .tables import METRIC
 
 
@@ -73,7 +73,7 @@ def best_seeds(
         ]
         for place, (mark, color, gap) in enumerate(gaps):
             ax.plot(gap, y + 0.12 * (place - 1), mark, color=color, ms=8, mfc="none")
-    rows_of_dots(ax, {x: (table[x] - table[first]).dropna().to_numpy() for x in others})
+    dot_rows(ax, {x: (table[x] - table[first]).dropna().to_numpy() for x in others})
     ax.axvline(0, color="black", lw=0.8, zorder=0)
     marks = {"all seeds: mean, 95 % interval": ("o", OURS), f"top {BEST}": ("^", OURS)}
     marks |= {"maximum": ("*", OURS), f"the paper's top {BEST}": ("^", PAPER)}

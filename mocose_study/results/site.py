@@ -59,9 +59,7 @@ def notebooks(profile: str) -> dict[str, Path]:
     committed, executed = study_folder() / "notebooks", study_folder() / "data/executed" / profile
     found = {p.stem: p for place in (committed, executed) for p in place.glob("[0-9]*.ipynb")}
     if not found:
-        raise InputError(
-            f"there are no notebooks in {committed}; run `mocose report` in a checkout."
-        )
+        raise InputError(f"there are no notebooks in {committed}; a report needs a checkout.")
     return dict(sorted(found.items()))
 
 

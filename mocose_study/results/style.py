@@ -67,7 +67,7 @@ def dots(ax: Axes, y: float, values: np.ndarray, color: str) -> None:
     ax.errorbar(found.mean, y, xerr=ends, fmt="o", ms=6, capsize=3, color=color)
 
 
-def rows_of_dots(ax: Axes, rows: dict[str, np.ndarray]) -> None:
+def dot_rows(ax: Axes, rows: dict[str, np.ndarray]) -> None:
     """The dots of every row {label: values}. A control that the axis of the others has no room for
     is there as a number, its mean: what is there to do harm would stretch the axis."""
     for y, label in sorted(enumerate(rows), key=lambda row: is_control(row[1])):
@@ -100,7 +100,3 @@ def log_axis(ax: Axes) -> None:
     ax.set_xscale("log")
     ax.xaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), minor_locator=NullLocator())
     ax.xaxis.set_major_formatter("{x:g}")
-
-
-def legend_right(ax: Axes) -> None:
-    ax.legend(title="", loc="upper left", bbox_to_anchor=(1, 1))

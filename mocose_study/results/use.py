@@ -107,7 +107,10 @@ def encode_of(name: str, pooling: Pooling | None = None) -> Encode:
     """
     source = encoders.source(name)
     if not (source / "modules.json").exists() or (source / "mocose.json").exists():
-        return Encoder.load(source, pooling).encode
+        encoder = Encoder.load(source, pooling)
+        if encoder.pooling == "cls_pooler" and not encoder.pooler_trained:
+            raise InputError(f"{name} has no trained pooler; choose another --pooling.")
+        return encoder.encode
     if pooling:
         raise InputError(f"{name} has a pooling of its own; leave --pooling out.")
     try:
@@ -116,39 +119,39 @@ def encode_of(name: str, pooling: Pooling | None = None) -> Encode:
         with readable(source):
             model = SentenceTransformer(str(source), trust_remote_code=False)
     except (ImportError, AttributeError) as cause:
-        raise InputError(
-            f"{name} needs sentence-transformers, and its classes: {cause}."
-        ) from cause
+        raise InputError(f"{name} needs sentence-transformers and its classes: {cause}.") from cause
     return lambda sentences: model.encode(list(sentences), show_progress_bar=False)
 
 
 def measure(
     encode: Encode, files: Sequence[Path] = (), with_transfer: bool = False
 ) -> dict[str, float]:
-    """All scores of an encode function on files of scored pairs.
-
-    Without files they are those of the seven STS tasks, or of the open ones where there is no data
-    folder.
-    """
-    named = ",".join(map(str, files)) or ("real" if folder() else "open")
-    tasks = transfer_tasks() if with_transfer else {}  # missing ones end it before any work
+    """All scores of an encode function on files of scored pairs; without any, on those of `tasks`."""
+    named = ",".join(map(str, files)) or tasks()
+    labelled = transfer_tasks() if with_transfer else {}  # missing ones end it before any work
     found = evaluate(encode, benchmarks.test_tables(named))
     scores = {"sts_avg": found.pop("average"), **found}
-    if tasks:
-        scores |= transfer.evaluate(encode, tasks, logistic.fit_predict)
+    if labelled:
+        scores |= transfer.evaluate(encode, labelled, logistic.fit_predict)
     return scores
+
+
+def tasks() -> str:
+    """The benchmark at hand: the seven STS tasks, or the open ones where there is no data folder."""
+    return "real" if folder() else "open"
 
 
 def show(scores: Mapping, as_json: bool = False, beside: str | None = None) -> None:
     """Prints scores, a line each. `beside` names a profile whose systems get columns of their own."""
-    scores = finite(dict(scores))
-    if as_json:
-        print(json.dumps(scores, indent=1))
-        return
-    columns, width = {"this model": scores}, 9
+    columns, width = {"this model": dict(scores)}, 18 if beside else 9
     if beside:
-        runs, width = table_of(GRIDS[BESIDE], beside), 18
-        columns |= runs.groupby("label", sort=False).mean(numeric_only=True).T.to_dict()
+        runs = table_of(GRIDS[BESIDE], beside).groupby("label", sort=False)
+        columns |= runs.mean(numeric_only=True).filter(list(scores)).T.to_dict()
+    columns = finite(columns)
+    if as_json:
+        print(json.dumps(columns if beside else columns["this model"], indent=1))
+        return
+    if beside:
         print(" " * 24, *(f"{label[:18]:>18}" for label in columns))
     for name in scores:
         cells = [column.get(name) for column in columns.values()]

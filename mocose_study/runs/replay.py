@@ -62,7 +62,10 @@ def readable(path: Path) -> tuple[dict, Config]:
     now = contents.digests(config)
     changed = [name for name, digest in record["inputs"].items() if now.get(name) != digest]
     if changed:
-        raise InputError(f"{path.name} was made from other files: {', '.join(changed)}.")
+        raise InputError(
+            f"{path.name} was made from other files: {', '.join(changed)}. Paths are relative to "
+            "the folder in which it was made."
+        )
     return record, config
 
 

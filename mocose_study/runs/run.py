@@ -16,6 +16,7 @@ from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.data.corpora import load_corpus
 from mocose_study.data.files import cache_folder, study_folder
 from mocose_study.data.labelled import transfer_tasks
+from mocose_study.data.sources import warn_once
 from mocose_study.fast.processor import check_precision, default_device
 from mocose_study.fast.ranks import ranks
 from mocose_study.rewriting import text_augment
@@ -79,6 +80,8 @@ def prepare(configs: Sequence[Config], bar: bool = False) -> None:
     for config in configs:
         choose(METHODS, config.method, "method")
         check_precision(config, device)
+        if not config.dev and config.benchmark not in benchmarks.BENCHMARKS:
+            warn_once("without --dev, English image captions (images2014) choose the checkpoint")
     if any(config.transfer for config in configs):
         transfer_tasks()
     sharing = list({attrgetter(*SHARED.split())(c): c for c in configs}.values())

@@ -75,6 +75,12 @@ def _points(table: dict, shared: Mapping[str, Point]) -> tuple[Point, ...]:
 
 
 def _point(label: str, table: dict, others: Mapping[str, Point]) -> Point:
+    if not isinstance(table, dict):
+        raise InputError(f'point {label!r} is {table!r}; give a table of fields, or "shared"')
+    scale = table.get("scale", {})
+    numbers = isinstance(scale, dict) and all(isinstance(x, int | float) for x in scale.values())
+    if table.get("tier", 1) not in (1, 2, 3) or not numbers or "seed" in table:
+        raise InputError(f"point {label!r}: tier is 1, 2 or 3, scale has numbers, seed is no field")
     like = table.get("like")
     other = choose(others, like, "point") if like else Point(label, {})
     own = {key: tuples(value) for key, value in table.items()}

@@ -2,8 +2,10 @@
 
 import errno
 import json
+import subprocess
 import sys
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 import torch
@@ -65,6 +67,10 @@ def mocose(monkeypatch, capsys, study):
         ("evaluate tiny --sts mine.tsv", "there is no benchmark 'mine.tsv'"),
         ("evaluate tiny --beside tinny", "there is no profile 'tinny'"),
         ("evaluate tiny --beside tiny --sts mine.tsv", "other tasks than --sts; leave one out."),
+        (
+            "evaluate tiny --beside tiny",
+            "tiny has other tasks; give --data for the seven STS tasks.",
+        ),
         ("embed tiny mine.txt", "there is no file 'mine.txt'"),
         ("fly", "there is no command 'fly'; choose one of run, grid"),
     ],
@@ -74,6 +80,13 @@ def test_one_sentence(mocose, arguments, told):
     assert code == 2
     assert told in err and err.count("\n") == 1 and "Traceback" not in out + err
     assert err.startswith("mocose: ") and err.endswith((".\n", "?\n"))
+
+
+def test_whoever_reads_the_first_lines_alone_is_told_no_more():
+    script = Path(sys.executable).with_name("mocose")
+    piped = subprocess.Popen([script, "systems"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    piped.stdout.close()
+    assert piped.stderr.read() == b"" and piped.wait() == 0
 
 
 def test_profile_preset_and_method_give_the_defaults_that_fields_change():

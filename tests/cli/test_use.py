@@ -1,8 +1,10 @@
 """A trained model can be taken away: saved, loaded by others, evaluated, turned into vectors."""
 
 import io
+import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from texts import SENTENCES, hashed_words
 
@@ -36,6 +38,21 @@ def test_a_saved_run_scores_as_its_run_file_says_whoever_loads_it(saved):
         record["metrics"]["sts_avg"], abs=0.1
     )
     assert np.allclose(np.linalg.norm(other(SENTENCES), axis=1), 1, atol=1e-5)  # cosine's layer
+
+
+def test_a_pooler_that_nothing_has_trained_scores_nothing(saved):
+    with pytest.raises(InputError, match="has no trained pooler; choose another --pooling"):
+        use.encode_of(str(saved[2]), "cls_pooler")
+
+
+def test_systems_stand_beside_a_model_as_text_and_as_json(capsys, monkeypatch):
+    others = pd.DataFrame({"label": ["SimCSE", "SimCSE"], "sts_avg": [1.0, 2.0], "seed": [0, 1]})
+    monkeypatch.setattr(use, "table_of", lambda grid, profile: others)
+    use.show({"sts_avg": 50.0}, beside="tiny")
+    assert capsys.readouterr().out.split()[-3:] == ["sts_avg", "50.00", "1.50"]
+    use.show({"sts_avg": float("nan")}, True, "tiny")
+    found = json.loads(capsys.readouterr().out)
+    assert found == {"this model": {"sts_avg": None}, "SimCSE": {"sts_avg": 1.5}}
 
 
 def test_the_card_says_what_it_is(saved):

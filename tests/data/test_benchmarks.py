@@ -54,16 +54,6 @@ def test_files_of_ones_own_test_and_one_named_chooses(study):
     assert benchmarks.test_tables(f"{a},{b}")["a test"]["score"].tolist() == [0.5, 3.0]
 
 
-def test_it_is_said_that_captions_choose_where_no_pairs_of_ones_own_do(study, caplog):
-    benchmarks.warn_once.cache_clear()
-    pairs = str(own(study, farm.table()))
-    benchmarks.dev_tables("open"), benchmarks.dev_tables(pairs, pairs)
-    assert not caplog.records
-    benchmarks.dev_tables(pairs), benchmarks.dev_tables(pairs)
-    (said,) = caplog.messages
-    assert "image captions" in said and "--dev" in said
-
-
 def test_two_files_of_one_name_are_refused(study):
     (study / "other").mkdir()
     a, b = own(study, farm.table()), own(study, farm.table(), "other/mine.tsv")
@@ -93,6 +83,11 @@ def test_a_useless_file_of_pairs_is_one_sentence_with_file_and_line(study, conte
     with pytest.raises(InputError, match=told) as caught:
         benchmarks.read_pairs(own(study, content))
     assert "mine.tsv" in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_columns_of_other_names_are_left_alone(study):
+    more = "score\tsentence1\tsentence2\tsentence_id\n1\tOne.\tTwo.\t\n2\tThree.\tFour.\t\n"
+    assert len(benchmarks.read_pairs(own(study, more))) == 2
 
 
 def test_a_quote_and_the_word_null_are_ordinary_text(study):

@@ -100,6 +100,17 @@ def test_bf16_is_refused_where_the_processor_is_slow_at_it(small, monkeypatch):
     processor.check_precision(small(precision="bf16"), "cpu")
 
 
+def test_it_is_said_that_captions_choose_where_no_pairs_of_ones_own_do(small, study, caplog):
+    run.warn_once.cache_clear()
+    mine = str(study / "mine.tsv")
+    rows = "".join(f"{i}\tWords {i}.\tOther words.\n" for i in range(9))
+    (study / "mine.tsv").write_text(f"score\tsentence1\tsentence2\n{rows}")
+    run.prepare([small(), small(benchmark=mine, dev=mine)])
+    assert "captions" not in caplog.text
+    run.prepare([small(benchmark=mine), small(benchmark=mine, seed=1)])
+    assert caplog.text.count("without --dev, English image captions (images2014) choose") == 1
+
+
 def test_curves_for_tensorboard_and_as_csv(finished, tmp_path):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
