@@ -71,7 +71,7 @@ def beside_paper(
     dot_rows(ax, rows | {reference: np.zeros(1)})
     marks = {"ours: seeds, mean, 95 % interval": ("o", OURS)}
     marks |= {"the paper": ("D", PAPER)} if reference in paper else {}
-    marks |= {"a claim needs all of the interval beyond": (CARETRIGHT, "black")} if edges else {}
+    marks |= {"edge of a claim": (CARETRIGHT, "black")} if edges else {}
     mark_legend(figure, marks)
     return figure
 

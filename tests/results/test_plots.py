@@ -44,6 +44,16 @@ def test_ours_and_the_papers_differences_share_one_axis():
     assert "“0.85”\n(64.0 here, 76.5 in the paper)" in figure.axes[0].get_xlabel()
 
 
+def test_the_legend_has_room_in_the_figure():
+    claims = [SimpleNamespace(rule=Better("0.85", "0.5", 2.0), metric="sts_avg")]
+    figure = plots.beside_paper(RUNS, LABELS, PAPER, "sts_avg", "decay", claims=claims)
+    figure.canvas.draw()
+    (legend,) = figure.legends
+    assert len(legend.get_texts()) == 3
+    low, high = legend.get_window_extent().intervalx
+    assert figure.bbox.x0 <= low < high <= figure.bbox.x1
+
+
 def test_thresholds_of_claims_are_drawn_where_the_reference_has_a_part():
     def claim(rule, metric="sts_avg"):
         return SimpleNamespace(rule=rule, metric=metric)
