@@ -161,9 +161,7 @@ def paper_values(grid: Grid, metric: str = "avg") -> dict[str, float]:
     return {label: values[name] for label, name in named.items() if name in values}
 
 
-def beside_paper(
-    grid: Grid, runs: pd.DataFrame, metric: str = METRIC, paper_metric: str = "avg"
-) -> pd.DataFrame:
+def beside_paper(grid: Grid, runs: pd.DataFrame, metric=METRIC, paper_metric="avg", places=2):
     """One row per point: our mean, 95 % interval and n; the score after the last step beside the
     one of the chosen weights; and the paper's number, where there is one.
 
@@ -178,24 +176,26 @@ def beside_paper(
         both = table[table["paper"].notna()]
         table["ours, centred"] = table["mean"] - both["mean"].median()
         table["paper, centred"] = table["paper"] - both["paper"].median()
-    return table.rename_axis("point").reset_index().round(2)
+    return table.rename_axis("point").reset_index().round(places)
 
 
-def by_task(grid: Grid, runs: pd.DataFrame, paper: dict[str, float]) -> pd.DataFrame:
+def by_task(grid: Grid, runs: pd.DataFrame, paper: dict[str, float], places: int = 2):
     """One row per system: the mean of each test task, their average with its 95 % interval, n,
     the average after the last step, and the papers' average."""
     tasks = [column for column in runs if column.endswith(" test all")]
     means = runs.groupby("label")[tasks].mean().loc[labels_of(grid, runs)]
     means = means.rename(columns=lambda column: column.removesuffix(" test all"))
-    all_tasks = beside_paper(grid, runs).set_index("point").rename(columns={"mean": "avg"})
+    all_tasks = (
+        beside_paper(grid, runs, places=9).set_index("point").rename(columns={"mean": "avg"})
+    )
     table = means.join(all_tasks.filter(["avg", "low", "high", "n", "last step"]))
     table = table.assign(paper=table.index.map(paper).astype(float))
-    return table.rename_axis("system").round(2).reset_index()
+    return table.rename_axis("system").round(places).reset_index()
 
 
 def scores_markdown(grid: Grid, profile: str) -> str:
     """`by_task` as Markdown, without the paper's numbers."""
-    return markdown(by_task(grid, table_of(grid, profile), {}).drop(columns="paper"))
+    return markdown(by_task(grid, table_of(grid, profile), {}, 9).drop(columns="paper"))
 
 
 def training_curves(grid: Grid, profile: str, seeds=None, part: str = "history") -> pd.DataFrame:

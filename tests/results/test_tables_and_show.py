@@ -94,6 +94,12 @@ def test_markdown_has_a_row_a_system_and_every_task(runs):
     assert tables.markdown(pd.DataFrame({"a": ["x"], "b": [np.nan]})).endswith("| x |  |")
 
 
+def test_a_score_is_rounded_once(study):
+    for config in GRID.configs("tiny", range(3)):
+        write(config, score=60.4466)
+    assert show.scores_markdown(GRID, "tiny").splitlines()[2].startswith("| 0.5 | 50.4 | 60.4 |")
+
+
 def test_curves_and_spectra_are_gathered_by_label(runs):
     curves = show.training_curves(GRID, "tiny", range(3))
     assert len(curves) == 9 and set(curves["label"]) == {"0.5", "0.85", "0.7"}
