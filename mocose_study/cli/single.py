@@ -100,8 +100,9 @@ class Evaluate(Data):
             choose(PROFILES, self.beside, "profile")
         if self.beside and self.sts:
             raise InputError("--beside shows averages over other tasks than --sts; leave one out.")
-        if self.beside and use.tasks() != configure(self.beside).benchmark:
-            raise InputError(f"{self.beside} has other tasks; give --data for the seven STS tasks.")
+        here, there = use.tasks(), self.beside and configure(self.beside).benchmark
+        if self.beside and here != there:
+            raise InputError(f"{self.beside} has scores of {there!r}, not {here!r}; see --data.")
         encode = use.encode_of(self.model, self.pooling)
         use.show(use.measure(encode, self.sts, self.transfer), self.json, self.beside)
 

@@ -66,12 +66,10 @@ def read_pairs(path: Path) -> pd.DataFrame:
     if lost := [column for column in PAIR_COLUMNS if column not in frame]:
         raise InputError(f"{path} has no column {lost[0]!r}; it needs {', '.join(PAIR_COLUMNS)}.")
     score = pd.to_numeric(frame["score"], errors="coerce").astype(float)
+    texts = frame[["sentence1", "sentence2"]]
     wrong = {
         "has a score that is no number": ~np.isfinite(score),
-        "has an empty sentence": frame[["sentence1", "sentence2"]]
-        .map(str.strip)
-        .eq("")
-        .any(axis=1),
+        "has an empty sentence": texts.map(str.strip).eq("").any(axis=1),
         QUOTED: frame.apply(lambda column: column.str.fullmatch('".*"".*"')).any(axis=1),
     }
     for what, rows in wrong.items():

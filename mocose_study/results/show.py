@@ -194,7 +194,7 @@ def by_task(grid: Grid, runs: pd.DataFrame, paper: dict[str, float], places: int
 
 
 def scores_markdown(grid: Grid, profile: str) -> str:
-    """`by_task` as Markdown, without the paper's numbers."""
+    """`by_task` as Markdown, without the paper's numbers; what is rounded is rounded once, here."""
     return markdown(by_task(grid, table_of(grid, profile), {}, 9).drop(columns="paper"))
 
 

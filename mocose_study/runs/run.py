@@ -80,7 +80,8 @@ def prepare(configs: Sequence[Config], bar: bool = False) -> None:
     for config in configs:
         choose(METHODS, config.method, "method")
         check_precision(config, device)
-        if not config.dev and config.benchmark not in benchmarks.BENCHMARKS:
+        own = config.benchmark not in benchmarks.BENCHMARKS
+        if own and config.selection == "dev" and not config.dev:
             warn_once("without --dev, English image captions (images2014) choose the checkpoint")
     if any(config.transfer for config in configs):
         transfer_tasks()

@@ -67,10 +67,7 @@ def mocose(monkeypatch, capsys, study):
         ("evaluate tiny --sts mine.tsv", "there is no benchmark 'mine.tsv'"),
         ("evaluate tiny --beside tinny", "there is no profile 'tinny'"),
         ("evaluate tiny --beside tiny --sts mine.tsv", "other tasks than --sts; leave one out."),
-        (
-            "evaluate tiny --beside tiny",
-            "tiny has other tasks; give --data for the seven STS tasks.",
-        ),
+        ("evaluate tiny --beside tiny", "tiny has scores of 'real', not 'open'; see --data."),
         ("embed tiny mine.txt", "there is no file 'mine.txt'"),
         ("fly", "there is no command 'fly'; choose one of run, grid"),
     ],
