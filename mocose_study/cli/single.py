@@ -10,7 +10,7 @@ from typing import Literal
 from tyro import MISSING
 from tyro.conf import OmitArgPrefixes, Positional
 
-from mocose_study.config import PROFILES, Config, InputError, choose, configure
+from mocose_study.config import PROFILES, Config, InputError, configure
 from mocose_study.data.files import study_folder
 
 
@@ -96,11 +96,9 @@ class Evaluate(Data):
     def main(self) -> None:
         from mocose_study.results import use
 
-        if self.beside:
-            choose(PROFILES, self.beside, "profile")
+        here, there = use.tasks(), self.beside and configure(self.beside).benchmark
         if self.beside and self.sts:
             raise InputError("--beside shows averages over other tasks than --sts; leave one out.")
-        here, there = use.tasks(), self.beside and configure(self.beside).benchmark
         if self.beside and here != there:
             raise InputError(f"{self.beside} has scores of {there!r}, not {here!r}; see --data.")
         encode = use.encode_of(self.model, self.pooling)

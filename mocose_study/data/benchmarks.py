@@ -66,7 +66,7 @@ def read_pairs(path: Path) -> pd.DataFrame:
     if lost := [column for column in PAIR_COLUMNS if column not in frame]:
         raise InputError(f"{path} has no column {lost[0]!r}; it needs {', '.join(PAIR_COLUMNS)}.")
     score = pd.to_numeric(frame["score"], errors="coerce").astype(float)
-    texts = frame[["sentence1", "sentence2"]]
+    texts = frame[list(PAIR_COLUMNS[1:])]
     wrong = {
         "has a score that is no number": ~np.isfinite(score),
         "has an empty sentence": texts.map(str.strip).eq("").any(axis=1),
