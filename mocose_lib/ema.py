@@ -10,14 +10,17 @@ from .settings import Settings
 
 
 def decay_at(step: int, settings: Settings) -> float:
-    """The decay eta after `step` (counted from 1) optimiser steps.
+    """The decay eta with which the target is updated before the forward pass of `step`.
 
-    It is constant, or it follows a half cosine from `ema_decay` to `ema_decay_end` over
-    `ema_horizon` steps and keeps the end value (0.75, 0.95, all steps in the paper's section 4.1).
+    Steps count from 1. The decay is constant, or it follows a half cosine from `ema_decay` to
+    `ema_decay_end` over `ema_horizon` steps (0.75, 0.95, all steps in the paper's section 4.1).
+    Then "cosine" keeps the end value; "published" goes on along the cosine, back to the start.
     """
     if settings.ema_schedule == "constant":
         return settings.ema_decay
-    progress = min(1.0, step / (settings.ema_horizon or settings.steps))
+    progress = step / (settings.ema_horizon or settings.steps)
+    if settings.ema_schedule == "cosine":
+        progress = min(1.0, progress)
     left = (math.cos(math.pi * progress) + 1) / 2
     return settings.ema_decay_end - (settings.ema_decay_end - settings.ema_decay) * left
 

@@ -63,6 +63,8 @@ class Encoder(nn.Module):
         self.positions = config.max_position_embeddings - self.offset
         self.max_length = min(max_length, self.positions)
         self.width = config.hidden_size
+        self.layer_norm_eps = getattr(config, "layer_norm_eps", 1e-12)
+        self.initializer_range = getattr(config, "initializer_range", 0.02)
         self.pooler = nn.Linear(self.width, self.width)
         self.pooler_trained = False
 
@@ -76,6 +78,7 @@ class Encoder(nn.Module):
         sentence-transformers left in a folder, else "cls" and 128. Nothing there is executed. Raises
         InputError for what is not there, damaged weights, and models like T5.
         """
+        check("dropout", dropout, float, Range(0, 0.9))
         trusted = {"trust_remote_code": False, "revision": revision}
         with readable(name):
             config = AutoConfig.from_pretrained(name, **trusted)
@@ -94,8 +97,8 @@ class Encoder(nn.Module):
                 if isinstance(part, nn.Dropout):
                     part.p = dropout
             noted = {"pooling": "cls", "max_length": 128} | saving.noted(Path(name))
-            pooling, length = pooling or noted["pooling"], max_length or noted["max_length"]
-            encoder = cls(model, tokenizer, pooling, length)
+            length = noted["max_length"] if max_length is None else max_length
+            encoder = cls(model, tokenizer, pooling or noted["pooling"], length)
             trained = getattr(model, "pooler", None)
             if trained is not None and not any("pooler" in key for key in report["missing_keys"]):
                 encoder.pooler.load_state_dict(getattr(trained, "dense", trained).state_dict())
@@ -152,6 +155,10 @@ class Encoder(nn.Module):
         (words, mask) to what `forward` gets instead.
         """
         check("batch_size", batch_size, int, Range(1))
+        if self.pooling == "cls_pooler" and not self.pooler_trained:
+            raise InputError(
+                "pooling 'cls_pooler' reads a pooler that this model does not have; set 'cls'."
+            )
         sentences = listed(sentences)
         place = {sentence: i for i, sentence in enumerate(dict.fromkeys(sentences))}
         ids = self.tokenize(list(place))
@@ -207,10 +214,3 @@ def check_complete(name: str | Path, tokenizer, report: dict) -> None:
     mismatched = [entry[0] for entry in report.get("mismatched_keys", ())]
     if lost := [key for key in (*report["missing_keys"], *mismatched) if "pooler" not in key]:
         raise damaged(name, f"{len(lost)} of its weights are missing or misshapen, as {lost[0]!r}")
-
-
-def make_identity(part: nn.Module) -> None:
-    """Makes a linear layer the identity; random heads cost a small encoder what it has learnt."""
-    if isinstance(part, nn.Linear):
-        nn.init.eye_(part.weight)
-        nn.init.zeros_(part.bias)

@@ -19,10 +19,12 @@ def info_nce(
     """Mean over the batch of -log exp(q.k/t) / (exp(q.k/t) + sum_l exp(q.l/t)), in nats.
 
     `keys[i]` is the positive of `query[i]`; l runs over `negatives` and, with `batch_negatives`,
-    over the other keys. In float32, also under autocast: a bf16 cosine / 0.05 is off by a tenth.
+    over the other keys. In float32 at least, also under autocast: a bf16 cosine / 0.05 is off by
+    a tenth.
     """
     with torch.autocast(query.device.type, enabled=False):
-        query, keys, negatives = query.float(), keys.float(), negatives.float()
+        kind = torch.promote_types(query.dtype, torch.float32)
+        query, keys, negatives = query.to(kind), keys.to(kind), negatives.to(kind)
         if similarity == "cosine":
             query, keys, negatives = (F.normalize(x, dim=-1) for x in (query, keys, negatives))
         if batch_negatives:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from .encoder import Encoder, make_identity
+from .encoder import Encoder
+from .heads import draw_layers, head, make_identity
 from .settings import Settings
 from .shapes import Mask, Positions, Vectors, Words
 
@@ -20,41 +21,30 @@ class View:
     positions: Positions | None = None
 
 
-def head(layers: int, width: int, dim: int, style: str, dropout: float, last=None) -> nn.Sequential:
-    """`layers` fully connected layers from `width` to `dim`; none is the identity.
-
-    "plain" has ReLU between them. "published" has LayerNorm and dropout after each; `last`, if given,
-    takes their place at the end.
-    """
-    parts = nn.Sequential()
-    for left in reversed(range(layers)):
-        parts.append(nn.Linear(width, width if left else dim))
-        if style == "plain":
-            parts.extend([nn.ReLU()] if left else [])
-        elif last and not left:
-            parts.append(last())
-        else:
-            parts.extend([nn.LayerNorm(parts[-1].out_features), nn.Dropout(dropout)])
-    return parts
-
-
 class Branch(nn.Module):
-    """encoder -> pooler -> projection -> predictor; `dim` is the width of query and keys."""
+    """encoder -> pooler -> projection -> predictor; `dim` is the width of query and keys.
+
+    Fresh layers are drawn by `draw_layers`. A trained pooler stays as it is.
+    """
 
     def __init__(self, encoder: Encoder, settings: Settings):
         super().__init__()
         self.encoder, width = encoder, encoder.width
-        self.dim = settings.predictor_dim or width
+        self.dim = dim = settings.predictor_dim or width
         self.activation = nn.Tanh() if settings.pooler_activation == "tanh" else nn.Identity()
-        style = (settings.heads, settings.head_dropout)
-        with torch.random.fork_rng(devices=[]):  # one head more does not change another
-            torch.manual_seed(settings.seed)
-            self.projection = head(settings.projection_layers, width, self.dim, *style)
-            torch.manual_seed(settings.seed)
-            self.predictor = head(settings.predictor_layers, self.dim, self.dim, *style, nn.Tanh)
+        how = (settings.heads, settings.head_dropout, encoder.layer_norm_eps)
+        with torch.random.fork_rng(devices=[]):  # what torch draws for them is not used
+            self.projection = head(settings.projection_layers, width, dim, *how)
+            self.predictor = head(settings.predictor_layers, dim, dim, *how, nn.Tanh)
+        fresh = nn.ModuleDict({"projection": self.projection, "predictor": self.predictor})
+        if not encoder.pooler_trained:
+            fresh["pooler"] = encoder.pooler
+        draw_layers(fresh, settings.seed, encoder.initializer_range)
+        encoder.pooler_trained = True
         if settings.head_init == "identity":
-            for part in (*self.projection, *self.predictor):
-                make_identity(part)
+            make_identity(nn.ModuleList([self.projection, self.predictor]))
+            if encoder.pooling != "cls_pooler":
+                make_identity(encoder.pooler)
 
     def forward(self, view: View) -> Vectors:
         pooled = self.encoder(view.words, view.mask, view.positions)  # (batch, width)

@@ -14,9 +14,10 @@ class NegativeQueue:
     """First in, first out; entries stand newest first.
 
     `exact` growth starts with `init` random unit vectors and holds what has arrived, up to `size`.
-    `published` repeats the authors' code: its buffer starts with `size` random vectors and is cut once
-    it has counted more than `size` entries. So for some steps up to `2 init` random vectors serve as
-    negatives, and then more than `size` entries in all.
+    `published` repeats the authors' code: its buffer starts with `size` random vectors, which the
+    first batch replaces where `init` is 0, and is cut once it has counted more than `size` entries.
+    So for some steps up to `2 init` random vectors serve as negatives, and then more than `size`
+    entries in all.
     """
 
     def __init__(self, size: int, dim: int, init: int, generator, growth="exact", device="cpu"):
@@ -29,6 +30,8 @@ class NegativeQueue:
     @torch.no_grad()
     def enqueue(self, keys: Float[Tensor, "batch dim"], step: int) -> None:
         """Puts the keys of `step` in front; the oldest entries beyond `size` are dropped."""
+        if self.growth == "published" and self.count == 0:
+            self.keys, self.born = self.keys[:0], self.born[:0]
         self.count += len(keys)
         self.keys = torch.cat([keys.detach().to(self.keys.dtype), self.keys])
         self.born = torch.cat([torch.full((len(keys),), step), self.born])
@@ -49,10 +52,10 @@ class NegativeQueue:
     def negatives(self, parts: tuple[Slice, ...] = ()) -> Float[Tensor, "n dim"]:
         """The entries in the ranges `parts`, counted from the newest; () is all.
 
-        Until the growing queue reaches every part, all of it is used, as in the authors' code.
+        Until the queue is full, all of it is used, as in the authors' code.
         """
         keys = self.keys[: self._used()]
-        if not parts or len(keys) < max(high for _, high in parts):
+        if not parts or len(keys) < self.size:
             return keys
         return torch.cat([keys[low:high] for low, high in parts])
 

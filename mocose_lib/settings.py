@@ -29,8 +29,9 @@ Decay = Annotated[float, Range(0, 1)]
 
 @dataclass(frozen=True)
 class Settings:
-    """How MoCoSE trains an encoder. The defaults suit small encoders; those of the paper differ.
+    """How MoCoSE trains an encoder. The defaults are the paper's settings as its authors ran them.
 
+    Rate and steps alone are ours: they suit a small encoder (the paper: 3e-5, a million sentences).
     Raises InputError for a value of another type or outside its range, and for contradictions.
     """
 
@@ -40,9 +41,9 @@ class Settings:
     steps: Positive = 200  # batches
     batch_size: Annotated[int, Range(2)] = 64
     # mixed: any sentences; equal: sentences of one length in a batch; one: one length in the run
-    batch_lengths: Literal["mixed", "equal", "one"] = "equal"
+    batch_lengths: Literal["mixed", "equal", "one"] = "mixed"
     max_length: Annotated[int, Range(4)] = 32  # tokens
-    optimizer: Literal["adamw", "adam"] = "adamw"
+    optimizer: Literal["adamw", "transformers_adamw"] = "adamw"
     lr: Rate = 3e-4  # of the encoder
     head_lr: Rate = 3e-4  # of pooler, projection and predictor
     weight_decay: Annotated[float, Range(0, 1)] = 1e-6
@@ -60,12 +61,12 @@ class Settings:
     pooler_activation: Literal["none", "tanh"] = "none"
     heads: Literal["published", "plain"] = "published"  # LayerNorm and dropout, or Linear and ReLU
     head_dropout: Share = 0.1
-    head_init: Literal["random", "identity"] = "random"  # of pooler, projection and predictor
+    head_init: Literal["random", "identity"] = "random"  # random: N(0, 0.02), as BERT's layers
 
     # loss and queue
     temperature: Annotated[float, Range(1e-3, 100)] = 0.05  # of the softmax
     similarity: Literal["cosine", "dot"] = "cosine"
-    batch_negatives: bool = False  # the batch's other keys are negatives, too
+    batch_negatives: bool = True  # the batch's other keys are negatives, too
     queue_size: Count = 512  # K of equation 3
     queue_init: Count = 128  # random unit vectors at the start
     queue_growth: Literal["exact", "published"] = "exact"
@@ -73,17 +74,17 @@ class Settings:
     queue_keys: Literal["normal", "latest"] = "normal"  # latest: encoded anew at every step
 
     # the target branch
-    ema_decay: Decay = 0.85  # eta of equation 2; of the cosine: at its start
-    ema_schedule: Literal["constant", "cosine"] = "constant"
-    ema_decay_end: Decay = 0.85
+    ema_decay: Decay = 0.75  # eta of equation 2; of the cosine: at its start
+    # cosine: keeps its end value; published: turns back after its horizon
+    ema_schedule: Literal["constant", "cosine", "published"] = "cosine"
+    ema_decay_end: Decay = 0.95
     ema_horizon: Positive | None = None  # steps of the cosine; None: all steps
-    ema_moment: Literal["after_step", "before_forward"] = "after_step"
     shared_embeddings: bool = False  # the target uses the online branch's embedding layer
     detach_keys: bool = True
     target_projection_trained: bool = False  # the optimiser updates it, too
 
     # augmentation beyond dropout
-    fgsm_epsilon: Annotated[float, Range(0, 1)] = 0.0  # of equation 1; 0: none
+    fgsm_epsilon: Annotated[float, Range(0, 1)] = 5e-9  # of equation 1; 0: none
     fgsm_gradient: Literal["current", "stale"] = "current"
     position_shuffle: bool = False
     token_cutoff: Share = 0.0
@@ -153,7 +154,8 @@ def check(name: str, value, kind, span: Range) -> None:
     """Raises InputError when the value of a field has another type, or is out of range."""
     if not accepts(kind, value):
         choices = f"one of {get_args(kind)}" if get_origin(kind) is Literal else None
-        wanted = choices or f"a value of type {getattr(kind, '__name__', kind)}"
+        named = str(kind) if get_args(kind) else kind.__name__
+        wanted = choices or f"a value of type {named}"
         raise InputError(f"{name} = {value!r} is not possible; choose {wanted}.")
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if number and not (math.isfinite(value) and span.low <= value <= span.high):

@@ -10,9 +10,10 @@ from torch import Generator, Tensor
 from .augment import distorted
 from .batches import batches
 from .ema import decay_at, update_ema
-from .encoder import Encoder, make_identity
+from .encoder import Encoder
 from .evaluation import staleness
 from .fgsm import FGSM
+from .heads import stream
 from .loss import info_nce
 from .model import Branch, View, target_of
 from .queue import NegativeQueue
@@ -45,19 +46,15 @@ class MoCoSE(Trainer):
     stateful = (*Trainer.stateful, "target", "queue")
 
     def __init__(self, settings: Settings, encoder: Encoder):
-        torch.manual_seed(settings.seed)
-        if settings.head_init == "identity" and encoder.pooling != "cls_pooler":
-            make_identity(encoder.pooler)  # it stands before the heads
-        elif settings.head_init == "random" and not encoder.pooler_trained:
-            encoder.pooler.reset_parameters()  # so that the seed decides this layer, too
-            encoder.pooler_trained = True
+        torch.manual_seed(settings.seed)  # of dropout
         online = Branch(encoder, settings).to(encoder.device)
         self.target = target_of(online, settings).train(settings.target_dropout)
         online.train()  # after the target: what the two share keeps its dropout
         trained_too = [p for p in self.target.projection.parameters() if p.requires_grad]
         super().__init__(settings, online, encoder, trained_too)
         size, init, growth = settings.queue_size, settings.queue_init, settings.queue_growth
-        self.queue = NegativeQueue(size, online.dim, init, self.generator, growth, encoder.device)
+        fill = stream(settings.seed, "queue")
+        self.queue = NegativeQueue(size, online.dim, init, fill, growth, encoder.device)
         self.fgsm = FGSM(settings.fgsm_epsilon, settings.fgsm_gradient)
         self.recent: list[tuple[Tensor, Tensor]] = []  # batches behind the queue, newest first
 
@@ -113,8 +110,6 @@ def train_step(trainer: MoCoSE, query_tokens: Tokens, key_tokens: Tokens, step: 
     settings, encoder = trainer.settings, trainer.scored
     trainer.ranks.seed(settings.seed, step)
     query_ids, key_ids = encoder.pad(query_tokens), encoder.pad(key_tokens)
-    if settings.ema_moment == "before_forward":
-        update_ema(trainer.target, trainer.online, decay_at(step, settings))
     with torch.autocast(encoder.device.type, torch.bfloat16, settings.precision == "bf16"):
         # negatives: the queue, or a part of it
         if settings.queue_keys == "latest" and trainer.recent:
@@ -135,9 +130,8 @@ def train_step(trainer: MoCoSE, query_tokens: Tokens, key_tokens: Tokens, step: 
         loss = contrast(trainer, query, every, negatives)
     # step of the online branch
     trainer.optimise(loss, step)
-    # the target follows
-    if settings.ema_moment == "after_step":
-        update_ema(trainer.target, trainer.online, decay_at(step, settings))
+    # the target follows, ready for the next step
+    update_ema(trainer.target, trainer.online, decay_at(step + 1, settings))
     # the keys enter the queue
     trainer.queue.enqueue(torch.cat(every), step)
     trainer.recent = [key_ids, *trainer.recent][: -(-settings.queue_size // settings.batch_size)]
@@ -178,7 +172,7 @@ def staleness_of(trainer: MoCoSE) -> dict:
 
     Draws from random streams of its own: the training goes on as if nothing had been measured.
     """
-    generator = Generator().manual_seed(trainer.settings.seed)
+    generator = stream(trainer.settings.seed, "staleness")
     with torch.random.fork_rng():
         passes = [keys_anew(trainer, generator) for _ in range(2)]
     ages = trainer.queue.ages(trainer.progress.step)

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, cuda, nn
 from tqdm.auto import tqdm
 
-from .encoder import Encoder
+from .heads import stream
+from .optimizer import make_optimizer
 from .settings import InputError, Settings
 
 log = logging.getLogger(__name__)
@@ -68,14 +69,8 @@ class Trainer:
     def __init__(self, settings: Settings, online: nn.Module, scored: nn.Module, more=()):
         self.settings, self.online, self.scored = settings, online, scored
         self.trained = [*online.parameters(), *more]
-        self.generator = torch.Generator().manual_seed(settings.seed)
-        models = [part.model for part in online.modules() if isinstance(part, Encoder)]
-        pretrained = {id(p): p for model in models for p in model.parameters()}
-        fresh = [p for p in self.trained if id(p) not in pretrained]
-        body = {"params": [*pretrained.values()], "lr": settings.lr}
-        heads = {"params": fresh, "lr": settings.head_lr}
-        kind = torch.optim.Adam if settings.optimizer == "adam" else torch.optim.AdamW
-        self.optimizer = kind([body, heads], weight_decay=settings.weight_decay, fused=True)
+        self.generator = stream(settings.seed, "views")
+        self.optimizer = make_optimizer(settings, online, more)
         factor = partial(learning_rate, steps=settings.steps, warmup=settings.warmup_steps)
         self.schedule = torch.optim.lr_scheduler.LambdaLR(self.optimizer, factor)
         self.best: dict | None = None

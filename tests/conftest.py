@@ -143,6 +143,7 @@ SMALL = {
     "lr": 1e-3,
     "head_lr": 1e-3,
     "max_length": 16,
+    "fgsm_epsilon": 0.0,
 }
 
 

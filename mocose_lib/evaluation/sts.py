@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import spearmanr
 
+from ..settings import InputError
+
 log = logging.getLogger(__name__)
 Encode = Callable[[Sequence[str]], np.ndarray]  # n sentences -> (n, dim)
 Table = Any  # a dict of columns or a pandas DataFrame: score, sentence1, sentence2, perhaps subset
@@ -21,7 +23,10 @@ def evaluate(encode: Encode, benchmark: Benchmark) -> dict[str, float]:
     """The aggregations of every task, and "average": the mean over tasks of "all".
 
     `encode` is called once for all distinct sentences. Undefined scores are NaN, and logged.
+    Raises InputError for a table with a missing column, text, score or subset.
     """
+    for name, table in benchmark.items():
+        check_table(name, table)
     scores = {}
     for name, similarity in similarities(encode, benchmark).items():
         found = aggregate(benchmark[name], similarity)
@@ -31,6 +36,21 @@ def evaluate(encode: Encode, benchmark: Benchmark) -> dict[str, float]:
         log.warning("%d scores, as %r, are undefined: %s", len(undefined), undefined[0], why)
     scores["average"] = float(np.mean([v for k, v in scores.items() if k.endswith(" all")]))
     return scores
+
+
+def check_table(name: str, table: Table) -> None:
+    """Raises InputError with column and row of what is missing or of the wrong kind."""
+    wanted = {"sentence1": str, "sentence2": str, "score": (int, float, np.number)}
+    wanted |= {"subset": str} if "subset" in table else {}
+    for column, kind in wanted.items():
+        if column not in table:
+            raise InputError(f"{name} has no column {column!r}; it needs {list(wanted)}.")
+        for row, value in enumerate(table[column], 1):
+            sound = isinstance(value, kind) and not isinstance(value, bool)
+            if not sound or (column == "score" and not np.isfinite(value)):
+                raise InputError(f"{name} has {value!r} as {column!r} of pair {row}.")
+    if not len(table["score"]):
+        raise InputError(f"{name} has no pairs.")
 
 
 def similarities(encode: Encode, benchmark: Benchmark) -> dict[str, np.ndarray]:

@@ -32,7 +32,7 @@ class Sized(Data):
 class Run(Sized):
     """One run: trains and measures a system, and prints its scores."""
 
-    preset: str = "study"  # One of study, as_described, as_published, moco.
+    preset: str = "study"  # One of study, described, code, moco.
     out: Path | None = None  # Folder of the run's file; default: runs/ in the study's folder.
     # Folder for the trained encoder, which sentence-transformers and transformers load.
     save: Path | None = None

@@ -113,7 +113,7 @@ class Config(Settings):
 ADDED_LATER: dict[str, Any] = {"encode_rows": None, "compiled": "none"}
 
 # Fields that the first runs had and no run has now, with the only value that they ever had.
-REMOVED: dict[str, Any] = {"freeze_steps": 0, "whitened_on": 0}
+REMOVED: dict[str, Any] = {"freeze_steps": 0, "whitened_on": 0, "ema_moment": "after_step"}
 
 FIELDS = {field.name: field for field in fields(Config)}
 

@@ -5,6 +5,7 @@ All of them stand in `profiles.toml`. A profile and a preset change fields of a 
 """
 
 from dataclasses import dataclass, field, fields
+from typing import Literal
 
 from .config import SHORTENED, Config, check_names, choose, read_toml, tuples
 
@@ -22,13 +23,13 @@ class PretrainConfig:
     vocab_size: int = 8192
     max_positions: int = 128
     dropout: float = 0.0
-    sentence_length: int = 32  # tokens, special ones included
-    tokens_per_batch: int = 16_384
+    text: Literal["contiguous", "sentences"] = "contiguous"
+    length: int = 128  # tokens of a row, special ones included
+    tokens_per_batch: int = 4_096
     masked: float = 0.15
-    objectives: tuple[str, ...] = ("next_sentence", "bag_of_words")  # beside masked tokens
     steps: int = 5_000
     warmup_steps: int = 300
-    lr: float = 2e-3
+    lr: float = 1.5e-3
     weight_decay: float = 0.01
     bf16: bool = True  # where the processor has units for it
     seed: int = 0
@@ -81,4 +82,5 @@ def fields_of(profile: str, preset: str, **changes) -> dict:
         values["crop"] = changes.get("crop", 0.0)
     if method != "mocose":  # they have no queue: a sentence's negatives are its batch
         values["batch_negatives"] = changes.get("batch_negatives", True)
+        values["fgsm_epsilon"] = changes.get("fgsm_epsilon", 0.0)
     return values

@@ -1,9 +1,7 @@
-"""Masked-language-model pre-training of the study's own small encoders.
+"""Masked-word pre-training of the study's own small encoders: `mocose pretrain`.
 
-BERT's recipe (Devlin et al. 2019) at small scale: 15 % of the tokens are predicted
-(80 % masked, 10 % random, 10 % kept), sentence pairs carry the next-sentence objective.
-`bag_of_words` adds one term: [CLS] alone has to predict the tokens of its text, so that it
-carries the sentence (a bottleneck in the spirit of RetroMAE, Xiao et al. 2022).
+BERT's masked words alone (Devlin et al. 2019, section 3.1). Next sentences are left out: they
+teach [CLS] the topic before contrastive training begins, and leave it little to learn.
 """
 
 import copy
@@ -19,7 +17,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 from tqdm.auto import tqdm
-from transformers import BertConfig, BertForPreTraining, BertTokenizerFast
+from transformers import BertConfig, BertForMaskedLM, BertTokenizerFast
 from transformers.optimization import get_linear_schedule_with_warmup
 
 from mocose_study.config import InputError
@@ -29,35 +27,70 @@ from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.data.corpora import load_corpus, tokenized
 from mocose_study.fast.processor import default_device, fast_in_bf16, keep_freed_memory, processor
 
-from .masking import MASK, PAD, Batches, train_tokenizer
-
 log = logging.getLogger(__name__)
+PAD, UNK, CLS, SEP, MASK = range(5)  # the words of a tokenizer before it has learnt any
 PARTS = ("model", "optimizer", "schedule")
 NOTE_EVERY = 250  # steps between two points of the loss curve
-MILESTONES = (4, 16, 50, 150)  # millions of tokens
 
 
-def losses(model: BertForPreTraining, batch: dict[str, torch.Tensor], objectives) -> dict:
-    """Mean cross-entropy in nats of every objective in `objectives`."""
-    attention = (batch["input_ids"] != PAD).long()
-    hidden = model.bert(
-        batch["input_ids"], attention_mask=attention, token_type_ids=batch["token_type_ids"]
-    )
-    tokens = hidden.last_hidden_state
-    heads = model.cls
-    logits = heads.predictions(tokens.flatten(0, 1)[batch["positions"]])
-    found = {"masked": F.cross_entropy(logits.float(), batch["targets"])}
-    if "next_sentence" in objectives and (batch["is_next"] >= 0).all():
-        scores = heads.seq_relationship(hidden.pooler_output)
-        found["next_sentence"] = F.cross_entropy(scores.float(), 1 - batch["is_next"])
-    if "bag_of_words" in objectives:
-        words = heads.predictions(tokens[:, 0]).float().log_softmax(-1)
-        inside = batch["original"] > MASK
-        found["bag_of_words"] = -(words.gather(1, batch["original"]) * inside).sum() / inside.sum()
-    return found
+def train_tokenizer(sentences, vocab_size: int) -> BertTokenizerFast:
+    """A lower-casing WordPiece tokenizer learnt from `sentences` (an iterable of str)."""
+    empty = BertTokenizerFast(do_lower_case=True)
+    return empty.train_new_from_iterator(sentences, vocab_size, show_progress=False)
 
 
-def new_model(config: PretrainConfig) -> BertForPreTraining:
+class Batches:
+    """Batches of (n, length) token ids, n * length = `tokens_per_batch`.
+
+    "contiguous": each row is a window of running text, [SEP] between two documents.
+    "sentences": each row is one sentence, cut or padded.
+    Batch number i depends on (seed, i) alone, so that a resumed run sees the same data.
+    """
+
+    def __init__(self, config: PretrainConfig, documents: datasets.Dataset):
+        self.config = config
+        table = documents.data.table.combine_chunks()
+        ids = table.column("input_ids").chunk(0)
+        self.tokens, self.offsets = ids.values.to_numpy(), ids.offsets.to_numpy()
+        if config.text == "contiguous":
+            document = table.column("document").to_numpy()
+            first = self.offsets[1:-1][document[1:] != document[:-1]]
+            self.tokens = np.insert(self.tokens, first, SEP)
+
+    def text(self, step: int) -> tuple[np.ndarray, np.random.Generator]:
+        """The ids before masking, and the random numbers that mask them."""
+        rng = np.random.default_rng([self.config.seed, step])
+        length, inside = self.config.length, self.config.length - 2
+        ids = np.full((self.config.tokens_per_batch // length, length), PAD, np.int64)
+        ids[:, 0] = CLS
+        if self.config.text == "contiguous":
+            starts = rng.integers(0, len(self.tokens) - inside, len(ids))
+            ids[:, 1:-1] = self.tokens[starts[:, None] + np.arange(inside)]
+            ids[:, -1] = SEP
+            return ids, rng
+        for row, i in zip(ids, rng.integers(0, len(self.offsets) - 1, len(ids)), strict=True):
+            sentence = self.tokens[self.offsets[i] : self.offsets[i + 1]][:inside]
+            row[1 : len(sentence) + 2] = [*sentence, SEP]
+        return ids, rng
+
+    def __getitem__(self, step: int) -> dict[str, torch.Tensor]:
+        """`input_ids` (n, length) with masked words, their flat `places`, and the `targets` there.
+
+        15 % of the words are predicted: 80 % of them become [MASK], 10 % another word, 10 % stay.
+        """
+        ids, rng = self.text(step)
+        words = np.flatnonzero(ids > MASK)
+        places = rng.permutation(words)[: int(self.config.masked * len(words))]
+        shown, kind = ids.flatten(), rng.random(len(places))
+        shown[places[kind < 0.8]] = MASK
+        other = places[kind >= 0.9]
+        shown[other] = rng.integers(MASK + 1, self.config.vocab_size, len(other))
+        arrays = {"input_ids": shown.reshape(ids.shape), "places": places}
+        arrays["targets"] = ids.flatten()[places]
+        return {name: torch.from_numpy(array) for name, array in arrays.items()}
+
+
+def new_model(config: PretrainConfig) -> BertForMaskedLM:
     torch.manual_seed(config.seed)
     bert = BertConfig(
         vocab_size=config.vocab_size,
@@ -69,8 +102,8 @@ def new_model(config: PretrainConfig) -> BertForPreTraining:
         hidden_dropout_prob=config.dropout,
         attention_probs_dropout_prob=config.dropout,
     )
-    model = BertForPreTraining(bert)
-    model.set_attn_implementation("eager")  # short texts: two small products are faster than sdpa
+    model = BertForMaskedLM(bert)
+    model.set_attn_implementation("eager")  # short texts: faster than sdpa
     return model
 
 
@@ -84,10 +117,11 @@ class Pretraining:
         self.optimizer = torch.optim.AdamW(
             self.model.parameters(), config.lr, (0.9, 0.98), 1e-8, config.weight_decay, fused=True
         )
-        shape = (config.warmup_steps, config.steps)
-        self.schedule = get_linear_schedule_with_warmup(self.optimizer, *shape)
+        self.schedule = get_linear_schedule_with_warmup(
+            self.optimizer, config.warmup_steps, config.steps
+        )
         self.record = {"step": 0, "tokens": 0, "seconds": 0.0, "curve": []}
-        self.window: dict[str, list[float]] = {}  # losses since the last point of the curve
+        self.window: list[float] = []  # losses since the last point of the curve
 
     def state(self) -> dict:
         parts = {name: getattr(self, name).state_dict() for name in PARTS}
@@ -95,10 +129,7 @@ class Pretraining:
         return {"config": json.dumps(asdict(self.config)), **parts, **rest}
 
     def resume(self, checkpoint: Checkpoint) -> None:
-        """Goes on from `checkpoint` if it holds a state.
-
-        Raises InputError when that is of another PretrainConfig.
-        """
+        """Goes on from `checkpoint` if it holds a state; InputError for another config's."""
         if (saved := checkpoint.read(self.device)) is None:
             return
         if saved["config"] != json.dumps(asdict(self.config)):
@@ -108,33 +139,38 @@ class Pretraining:
             getattr(self, name).load_state_dict(saved[name])
         self.record, self.window = saved["record"], saved["window"]
 
-    def step(self, batch: dict[str, np.ndarray]) -> None:
-        """One update; adds the losses to the window."""
-        tensors = {name: torch.from_numpy(part).to(self.device) for name, part in batch.items()}
+    def loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Mean cross-entropy of the masked words, in nats."""
+        ids = batch["input_ids"]
+        hidden = self.model.bert(ids, attention_mask=(ids != PAD).long()).last_hidden_state
+        logits = self.model.cls(hidden.flatten(0, 1)[batch["places"]])
+        return F.cross_entropy(logits.float(), batch["targets"])
+
+    def step(self, batch: dict[str, torch.Tensor]) -> None:
+        """One update; adds the loss to the window."""
+        batch = {name: part.to(self.device) for name, part in batch.items()}
         torch.manual_seed(self.config.seed + self.record["step"])  # dropout: resumed as unbroken
         kind = torch.device(self.device).type
         with torch.autocast(kind, torch.bfloat16, enabled=self.half):
-            found = losses(self.model, tensors, self.config.objectives)
+            loss = self.loss(batch)
         self.optimizer.zero_grad()
-        sum(found.values()).backward()
+        loss.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimizer.step()
         self.schedule.step()
         self.record["step"] += 1
-        self.record["tokens"] += int((batch["original"] > MASK).sum())
-        for name, value in found.items():
-            self.window.setdefault(name, []).append(value.item())
+        self.record["tokens"] += int((batch["input_ids"] > SEP).sum())
+        self.window.append(loss.item())
 
     def note(self) -> None:
         """A point of the loss curve: the mean of the window. FloatingPointError if not finite."""
         step, tokens, seconds = (self.record[name] for name in ("step", "tokens", "seconds"))
-        means = {name: round(float(np.mean(values)), 4) for name, values in self.window.items()}
-        self.window = {}
-        if not all(map(math.isfinite, means.values())):
-            raise FloatingPointError(f"the pre-training loss is {means} at step {step}")
-        self.record["curve"].append({"step": step, "tokens": tokens, **means})
+        mean, self.window = round(float(np.mean(self.window)), 4), []
+        if not math.isfinite(mean):
+            raise FloatingPointError(f"the pre-training loss is {mean} at step {step}")
+        self.record["curve"].append({"step": step, "tokens": tokens, "masked": mean})
         rate, left = tokens / max(seconds, 1e-9), seconds * (self.config.steps / step - 1) / 60
-        log.info("step %d: %s, %.0f tokens/s, %.0f minutes left", step, means, rate, left)
+        log.info("step %d: loss %.3f, %.0f tokens/s, %.0f minutes left", step, mean, rate, left)
 
     def write_record(self, folder: Path) -> None:
         """pretraining.json: what was done, on what, and how fast."""
@@ -156,9 +192,7 @@ def pretrain(
 
     `documents` has one sentence a row: `input_ids` (without special tokens) and `document`.
     Leaves an fp16 safetensors checkpoint that plain `transformers` loads, with the tokenizer,
-    and `pretraining.json`: the configuration, the loss curve, tokens seen, seconds of all parts,
-    tokens a second, hardware. After the first four million tokens, and at the other `MILESTONES`,
-    a copy of the encoder goes to `folder`-4M.
+    and `pretraining.json`: configuration, loss curve, tokens, seconds, hardware.
     """
     keep_freed_memory()
     training, checkpoint = Pretraining(config, device), Checkpoint(folder / "state.pt")
@@ -167,11 +201,8 @@ def pretrain(
     started = time.monotonic() - training.record["seconds"]
     name = f"pretrain {config.name}"
     for i in tqdm(range(first, total), name, total, initial=first, mininterval=10):
-        before = training.record["tokens"]
-        training.step(batches.batch(i))
+        training.step(batches[i])
         training.record["seconds"] = round(time.monotonic() - started, 1)
-        for millions in (m for m in MILESTONES if before < m * 1e6 <= training.record["tokens"]):
-            save_encoder(training.model, tokenizer, folder.with_name(f"{folder.name}-{millions}M"))
         last = training.record["step"] == total
         if training.record["step"] % NOTE_EVERY == 0 or last:
             training.note()
@@ -181,7 +212,7 @@ def pretrain(
     training.write_record(folder)
 
 
-def save_encoder(model: BertForPreTraining, tokenizer: BertTokenizerFast, folder: Path) -> None:
+def save_encoder(model: BertForMaskedLM, tokenizer: BertTokenizerFast, folder: Path) -> None:
     """The model in half precision, with its tokenizer; the model itself stays as it is."""
     copy.deepcopy(model).half().save_pretrained(folder)
     tokenizer.save_pretrained(folder)

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
 from mocose_lib import Encoder
-from mocose_lib.encoder import make_identity
+from mocose_lib.heads import draw_layers, make_identity
 from mocose_lib.loss import info_nce
 from mocose_lib.shapes import Vectors
 from mocose_study.config import Config
@@ -25,14 +25,15 @@ from .base import System, documents, training_ids
 from .masked_words import MaskedWords
 
 
-def make_mlp(config: Config, width: int) -> nn.Sequential:
+def make_mlp(config: Config, encoder: Encoder) -> nn.Sequential:
     """SimCSE's MLP behind the encoder: one layer and tanh; with `mlp` "never" none."""
     if config.mlp == "never":
         return nn.Sequential()
-    linear = nn.Linear(width, width)
+    mlp = nn.Sequential(nn.Linear(encoder.width, encoder.width), nn.Tanh())
+    draw_layers(nn.ModuleDict({"mlp": mlp}), config.seed, encoder.initializer_range)
     if config.head_init == "identity":
-        make_identity(linear)
-    return nn.Sequential(linear, nn.Tanh())
+        make_identity(mlp)
+    return mlp
 
 
 class SimCSE(System):
@@ -41,7 +42,7 @@ class SimCSE(System):
     def __init__(self, config: Config, encoder: Encoder, inputs):
         ids, self.first_rows, self.second_rows = inputs
         super().__init__(config, encoder, ids, column(ids, "length")[self.first_rows])
-        self.mlp = make_mlp(config, encoder.width)
+        self.mlp = make_mlp(config, encoder)
         both = nn.ModuleList([encoder, self.mlp])
         self.second = copy.deepcopy(both) if config.two_encoders else None
         self.masked_words = MaskedWords(config, encoder) if config.mlm_weight else None

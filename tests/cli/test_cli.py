@@ -91,12 +91,12 @@ def test_profile_preset_and_method_give_the_defaults_that_fields_change():
         return cli.parsed(["run", *text.split()]).config
 
     assert config("--profile smoke").steps == 4
-    assert config("--profile=smoke --steps 6 --preset as_described").optimizer == "adam"
+    assert config("--profile=smoke --steps 6 --preset described").heads == "plain"
     assert config("--profile smoke --steps 6").steps == 6
     assert config("--method whitening").crop == 0  # the profile's views are not for it
     assert config("--no-fast").fast is False
     # what method or preset contradict, options of the same command mend
-    assert config("--preset as_published --method simcse --fgsm-epsilon 0 --selection last").crop
+    assert config("--preset code --method simcse --fgsm-epsilon 0 --selection last").crop
     reference = "--method simcse_reference --mlp never --selection last --crop 0"
     assert config(reference).mlp == "never"
 

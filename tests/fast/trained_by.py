@@ -10,14 +10,14 @@ from mocose_lib.train import MoCoSE, Text, train_step
 from mocose_study.fast.ranks import ranks
 
 WAYS = {
-    "queue alone": {},
+    "queue alone": {"batch_negatives": False},
     "batch negatives": {"batch_negatives": True},
     "published": {
         "batch_negatives": True,
         "shared_embeddings": True,
         "detach_keys": False,
         "target_projection_trained": True,
-        "ema_moment": "before_forward",
+        "ema_schedule": "published",
         "queue_growth": "published",
         "fgsm_epsilon": 1e-3,
         "fgsm_gradient": "stale",
@@ -32,8 +32,8 @@ SENTENCES = [" ".join(WORDS[i : i + 2 + (i * j) % 9]) for i in range(9) for j in
 
 def trained(encoder: str, way: dict) -> dict:
     sizes = {"steps": 5, "batch_size": 8, "queue_size": 24, "queue_init": 8}
-    exact = {"batch_lengths": "mixed", "head_dropout": 0.0, "lr": 1e-5, "head_lr": 1e-5}
-    settings = Settings(**sizes, **exact, **way)
+    exact = {"head_dropout": 0.0, "fgsm_epsilon": 0.0, "lr": 1e-5, "head_lr": 1e-5}
+    settings = Settings(**{**sizes, **exact, **way})
     trainer = MoCoSE(settings, Encoder.load(encoder, dropout=0.0))
     trainer.ranks, losses = ranks(), []
     text = Text(trainer.scored, SENTENCES, settings)

