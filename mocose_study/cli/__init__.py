@@ -18,7 +18,7 @@ from mocose_study.config.profiles import fields_of
 
 from . import single, study
 
-KINDS = (single.Run, study.Grid, study.Results, study.Replay, study.Pretrain, study.Report)
+KINDS = (single.Run, study.Grid, study.Results, study.Pretrain, study.Report)
 KINDS += (study.Bench, study.Claims, single.Evaluate, single.Embed)
 KINDS += (single.Sections, single.Systems, single.Profiles)
 COMMANDS = {kind.__name__.lower(): kind for kind in KINDS}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tyro.conf import Positional
 
-from mocose_study.config import InputError, choose
+from mocose_study.config import choose
 from mocose_study.config.profiles import PRETRAINING
 from mocose_study.data.files import encoders_folder
 
@@ -58,41 +58,16 @@ class Results(Sized):
     """Mean, 95 % interval and number of seeds of every point of the sections."""
 
     sections: Positional[tuple[str, ...]] = ()  # Names that `mocose sections` lists; default: all.
-    # Instead: the runs made with other code of their method, or that do not say with which.
-    stale: bool = False
 
     def main(self) -> None:
         from mocose_study.results.tables import summary, table_of
-        from mocose_study.runs.method import outdated
         from mocose_study.sections import GRIDS
 
         for name in self.sections or tuple(GRIDS):
             grid = choose(GRIDS, name, "section")
-            if self.stale:
-                found = outdated(grid.configs(self.profile), self.profile)
-                print(f"{name} ({self.profile}): {len(found)} runs made with other method code")
-                print("".join(f"  {run}: {codes}\n" for run, codes in found.items()), end="")
-                continue
             runs = table_of(grid, self.profile)
             print(f"{name} ({self.profile})")
             print(_text(summary(runs)) if len(runs) else "  no runs yet")
-
-
-@dataclass(frozen=True)
-class Replay(Data):
-    """Runs made once more, and whether their numbers come back."""
-
-    files: Positional[tuple[Path, ...]] = ()  # Run files, as data/runs/<profile>/*.json.
-
-    def main(self) -> None:
-        from mocose_study.runs.replay import readable, replay
-
-        if not self.files:
-            raise InputError("no run file was named; give one of data/runs/<profile>/*.json.")
-        for path in self.files:
-            readable(path)  # all of them, before the first is trained
-        for path in self.files:
-            print(f"{path.stem}: {replay(path, bar=True)}")
 
 
 @dataclass(frozen=True)
@@ -150,22 +125,21 @@ class Bench(Sized):
 
 @dataclass(frozen=True)
 class Claims(Sized):
-    """The verdicts on the papers' claims; with an option, the record of the rules."""
+    """The verdicts on the papers' claims, counted."""
 
-    write: bool = False  # Puts the rules of today on record, in data/claims.jsonl.
-    # Names claims whose rule is younger than the runs it judges; exit code 1 if there are any.
+    # Instead: names the claims whose rule, by git, is younger than a run that it judges;
+    # exit code 1 if there are any.
     check: bool = False
 
     def main(self) -> None:
-        from mocose_study.claims.record import put_on_record
         from mocose_study.results import ledger
 
-        if self.write:
-            print(f"{len(put_on_record(ledger.digests()))} rules put on record")
-        if self.check:
-            late = ledger.late(self.profile)
-            print("\n".join(f"{id}: {why}" for id, why in late.items()) or "every rule is older")
-            if late:
-                raise SystemExit(1)
-        if not self.write and not self.check:
-            print(ledger.summary(ledger.judged(self.profile)).to_string())
+        if not self.check:
+            return print(ledger.summary(ledger.judged(self.profile)).to_string())
+        late = ledger.late(self.profile)
+        for rule in late.itertuples():
+            older = f"{rule.older} of its {rule.n} runs are older"
+            print(f"{rule.Index}: {older} than its rule, of {rule.written}")
+        if len(late):
+            raise SystemExit(1)
+        print("every rule is older than its runs")

@@ -21,20 +21,21 @@ SHARE = 0.02  # of a training's time that its checkpoints may take
 class Checkpoint:
     """The file from which an interrupted training goes on, written now and then.
 
-    `about` is what the training begins with; a state of other "code" is dropped, and from another
-    it comes back. MOCOSE_CHECKPOINT_SECONDS (default: 30) lie between two writes, at least. Raises
-    InputError when that is no number of seconds.
+    `code` is that of this process. After `read`, `codes` has it behind the code of the
+    training's earlier parts, each once. MOCOSE_CHECKPOINT_SECONDS (default: 30) lie
+    between two writes, at least. Raises InputError when that is no number of seconds.
     """
 
-    def __init__(self, path: Path, about: dict | None = None):
+    def __init__(self, path: Path, code: dict | None = None):
         text = os.environ.get("MOCOSE_CHECKPOINT_SECONDS", "30")
         if not text.isdecimal():
             raise InputError(
-                f"MOCOSE_CHECKPOINT_SECONDS = {text!r} must be a whole number of seconds."
+                f"MOCOSE_CHECKPOINT_SECONDS = {text!r} must be a whole number of "
+                "seconds."
             )
         self.path, self.seconds = path, float(text)
         self.written, self.took = time.monotonic(), 0.0
-        self.about = about or {}
+        self.codes = [code or {}]
 
     def due(self) -> bool:
         """Whether it is time for another `write`."""
@@ -46,7 +47,7 @@ class Checkpoint:
         Where they cannot be written, the log says so, and the training goes on.
         """
         started, buffer = time.monotonic(), io.BytesIO()
-        torch.save(state | {"about": self.about}, buffer)
+        torch.save(state | {"codes": self.codes}, buffer)
         content = buffer.getvalue()
         whole = hashlib.sha256(content).digest() + content
         try:
@@ -68,17 +69,17 @@ class Checkpoint:
             if hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
                 raise ValueError("its content does not match its digest")
             state = torch.load(io.BytesIO(content[DIGEST:]), device, weights_only=True)
-            about = state.pop("about", self.about)
-            if about.get("code") != self.about.get("code"):
-                raise ValueError("other code has made it")
-            self.about = about
+            before = state.pop("codes", [])
+            self.codes = before + [code for code in self.codes if code not in before]
             return state
         except Exception as cause:  # unpickling a damaged file may raise anything
             why = str(cause).partition("\n")[0]
-            log.warning("%s cannot be used, training starts anew: %s", self.path.name, why)
+            log.warning(
+                "%s cannot be used, training starts anew: %s", self.path.name, why
+            )
             return self.path.unlink(missing_ok=True)
 
     def delete(self) -> None:
-        """Removes the file, and what killed processes left of it, once the training has ended."""
+        """Removes the file, and what killed processes left of it."""
         self.path.unlink(missing_ok=True)
         sweep(self.path.parent, self.path.name)

@@ -9,14 +9,22 @@ import numpy as np
 import pandas as pd
 from IPython.display import HTML
 
-from mocose_study.claims.record import check_order, digest
 from mocose_study.claims.rules import Better, Size
 from mocose_study.claims.stats import benjamini_hochberg
 from mocose_study.claims.verdicts import DECIDED, SEEDS_NEEDED, UNTESTABLE, WORDS, Claim, verdicts
 from mocose_study.config import PROFILES
 from mocose_study.data.files import study_folder
+from mocose_study.data.git import line_times
 from mocose_study.sections import GRIDS
-from mocose_study.sections.claims import PAPERS, reasons, statements
+from mocose_study.sections.claims import (
+    CONTROL,
+    PAPERS,
+    RULES_FILE,
+    points_of,
+    reasons,
+    rows,
+    statements,
+)
 from mocose_study.sections.grid import Grid
 
 from .conclude import verdicts_on
@@ -83,7 +91,7 @@ def judged(profile: str) -> pd.DataFrame:
         if grid.claims
     ]
     table = pd.concat(parts, ignore_index=True).rename(columns={"paper": "reported"})
-    table["paper"], table["place"] = table["source"].map(paper_of), table["source"].map(place_of)
+    table["paper"], table["place"] = (table["source"].map(paper_of), table["source"].map(place_of))
     counted = table["p"].mask(table["verdict"].eq(UNTESTABLE), 1.0)
     table["p_bh"] = counted.groupby(table["paper"]).transform(benjamini_hochberg)
     return table
@@ -158,7 +166,8 @@ def _line(row: dict) -> str:
 
 def unjudged() -> pd.DataFrame:
     """The statements of the papers without a rule, each with the reason."""
-    table = statements().drop(list(digests()), errors="ignore").join(reasons())
+    ruled = [claim.id for grid in GRIDS.values() for claim in grid.claims]
+    table = statements().drop(ruled, errors="ignore").join(reasons())
     table["paper"] = table["paper"].map(PAPERS)
     return table[["paper", "where", "statement", "why"]].sort_values("why", kind="stable")
 
@@ -181,18 +190,22 @@ def spread_of_seeds(profile: str) -> float:
     return float(found.loc[found["count"].ge(SEEDS_NEEDED) & found["std"].gt(0), "std"].median())
 
 
-def digests() -> dict[str, str]:
-    """The digest of every claim's rule, by the claim's id."""
-    return {c.id: digest(c, grid.control) for grid in GRIDS.values() for c in grid.claims}
+def late(profile: str) -> pd.DataFrame:
+    """The claims whose rule is younger than a run that it judges: a row a claim, by id.
 
-
-def late(profile: str) -> dict[str, str]:
-    """{id: why} of the claims whose rule may be younger than the runs that it judges."""
-    links = {}
-    for grid in GRIDS.values():
-        runs = table_of(grid, profile)
-        control = grid.control.pairs if grid.control else []
-        for claim in grid.claims:
-            named = [label for pair in claim.rule.pairs + control for label in pair]
-            links[claim.id] = runs.loc[runs["label"].isin(named), "rules"].tolist()
-    return check_order(digests(), links)
+    written: when the row of the rule, or that of its section's control, got its present text.
+    older: how many of the `n` runs are older than that. Raises InputError where git cannot tell.
+    """
+    rules = rows().assign(written=line_times(RULES_FILE)[1:])
+    found = []
+    for name, grid in GRIDS.items():
+        own, runs = rules[rules["section"] == name], table_of(grid, profile)
+        control = own[own["id"] == CONTROL]
+        for row in own.drop(control.index).itertuples():
+            both = [row, *control.itertuples()]
+            written = max(rule.written for rule in both)
+            labels = [label for rule in both for label in points_of(rule)]
+            finished = runs.loc[runs["label"].isin(labels), "finished"].dropna()
+            found.append((row.id, written, (finished < written).sum(), len(finished)))
+    table = pd.DataFrame(found, columns=["id", "written", "older", "n"]).set_index("id")
+    return table[table["older"] > 0]

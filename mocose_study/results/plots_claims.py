@@ -5,8 +5,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mocose_study.claims.best_seeds import BEST, top_mean
-
 from .style import OURS, PAPER, VERDICTS, dot_rows, is_control, mark_legend, panel, rows_figure
 from .tables import METRIC
 
@@ -23,7 +21,7 @@ def counts(table: pd.DataFrame) -> Figure:
 
 
 def simulated(table: pd.DataFrame) -> Figure:
-    """`simulation.simulate`: a panel a rule, a row an effect and a number of seeds."""
+    """Shares of verdicts: a panel a rule, a row an effect and a number of seeds."""
     rules = list(table["rule"].unique())
     figure, axes = panel(3.0, len(rules))
     names = table["effect"].map("{:g} points, ".format) + table["seeds"].map("{} seeds".format)
@@ -51,22 +49,26 @@ def _with_legend(figure: Figure) -> Figure:
 
 
 def best_seeds(
-    runs: pd.DataFrame, labels: list[str], top: dict[str, float], maximum: dict[str, float]
+    runs: pd.DataFrame,
+    labels: list[str],
+    top: dict[str, float],
+    maximum: dict[str, float],
+    best: int = 3,
 ) -> Figure:
     """A row a system, each measure as its difference from the first system's same measure.
 
-    Ours: all seeds with the interval of their mean, the mean of the best, the maximum. The
-    paper's (`top`, `maximum`): the last two, hollow.
+    Ours: all seeds with the interval of their mean, the mean of the `best` ones, the maximum.
+    The paper's (`top`, `maximum`): the last two, hollow.
     """
     first, *others = labels
     figure, ax = rows_figure(others, f"points above or below “{first}”")
     table = runs.pivot(index="seed", columns="label", values=METRIC)
-    best = {label: top_mean(table[label].dropna()) for label in labels}
+    ours = table.apply(lambda seeds: seeds.nlargest(best).sum(min_count=best) / best)
     for y, label in enumerate(others):
         if is_control(label):
             continue
         gaps = [
-            ("^", OURS, best[label] - best[first]),
+            ("^", OURS, ours[label] - ours[first]),
             ("*", OURS, table[label].max() - table[first].max()),
             ("^", PAPER, top.get(label, np.nan) - top.get(first, np.nan)),
             ("*", PAPER, maximum.get(label, np.nan) - maximum.get(first, np.nan)),
@@ -75,8 +77,8 @@ def best_seeds(
             ax.plot(gap, y + 0.12 * (place - 1), mark, color=color, ms=8, mfc="none")
     dot_rows(ax, {x: (table[x] - table[first]).dropna().to_numpy() for x in others})
     ax.axvline(0, color="black", lw=0.8, zorder=0)
-    marks = {"all seeds: mean, 95 % interval": ("o", OURS), f"top {BEST}": ("^", OURS)}
-    marks |= {"maximum": ("*", OURS), f"the paper's top {BEST}": ("^", PAPER)}
+    marks = {"all seeds: mean, 95 % interval": ("o", OURS), f"top {best}": ("^", OURS)}
+    marks |= {"maximum": ("*", OURS), f"the paper's top {best}": ("^", PAPER)}
     marks |= {"the paper's maximum": ("*", PAPER)}
     mark_legend(figure, marks)
     return figure

@@ -39,8 +39,8 @@ def table_of(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
         metrics = record["metrics"].items()
         row |= {k: 0.0 if v is None and k.endswith(ENDS) else v for k, v in metrics}
         row[METRIC] = average(record["metrics"])
-        rows.append(row | {k: record.get(k) for k in ("resampled", "rules")} | derived(record))
-    none = ["label", "profile", "id", *FIELDS, METRIC, "rules", "best_step"]
+        rows.append(row | {"resampled": record.get("resampled")} | derived(record))
+    none = ["label", "profile", "id", *FIELDS, METRIC, "finished", "best_step"]
     return pd.DataFrame(rows, columns=None if rows else none)
 
 
@@ -51,7 +51,7 @@ def average(metrics: dict) -> float:
 
 
 def derived(record: dict) -> dict:
-    """The chosen step, the seconds, whether the run collapsed, and its nearness to the optimum.
+    """Chosen step, seconds, end, whether the run collapsed, its nearness to the optimum.
 
     Nearness is minus the distance to the fixed optimum (MoCoSE Figure 4), so that more is better.
     """
@@ -60,6 +60,7 @@ def derived(record: dict) -> dict:
     return {
         "best_step": progress["best_step"],
         "seconds": record["seconds"],
+        "finished": record["stamp"].get("finished"),
         "collapsed": float(bool(progress.get("collapsed"))),
         "nearness_l1 dev": l1,
         "nearness_l2 dev": l2,

@@ -55,10 +55,13 @@ def model_card(record: dict, title: str) -> str:
     if drawn := record.get("resampled"):
         low, high = np.percentile(drawn, [2.5, 97.5])
         lines.append(f"- 95 % interval of sts_avg: {low:.2f} to {high:.2f}")
+    stamp = record["stamp"]
+    code = stamp.get("commit") or stamp.get("version", "unknown")
     return filled(
         "model_card.md",
         record=record,
         config=config,
+        code=f"{code} with changes" if stamp.get("dirty") else code,
         title=title,
         licence="cc-by-sa-3.0" if config["corpus"] in WIKIPEDIA else "other",
         scores="\n".join(lines),

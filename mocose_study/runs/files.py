@@ -1,7 +1,13 @@
-"""Run files: their names, and how one is written and read. A run file vouches for itself."""
+"""Run files: their names, and how one is written and read.
+
+A file has a digest of itself. Of its Config it has the fields that differ from the
+defaults, and the number of these defaults. Older files have all fields.
+"""
 
 import hashlib
 import json
+from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -12,9 +18,12 @@ from mocose_study.data.atomic import write_atomically
 from mocose_study.data.files import study_folder
 from mocose_study.data.sources import warn_once
 
+DEFAULTS = 1  # raise it whenever the default of a field of Config changes,
+FORMER: dict[int, dict] = {}  # and put the old value here, under the number before
+
 
 def run_id(config: Config) -> str:
-    """The run's name: its method and a digest of all fields and of the contents they name."""
+    """The run's name: its method, and a digest of all fields and of what they name."""
     text = config.identity() + json.dumps(contents.digests(config), sort_keys=True)
     return f"{config.method}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
@@ -28,7 +37,7 @@ def is_done(config: Config, profile: str) -> bool:
 
 
 def read_whole(path: Path) -> dict | None:
-    """The record of a run file, None where there is none. The log names a damaged one, once."""
+    """The record of a run file, or None. The log names a damaged file, once."""
     try:
         return read_run(path)
     except InputError as damage:
@@ -38,31 +47,51 @@ def read_whole(path: Path) -> dict | None:
 
 
 def write_run(path: Path, record: dict) -> None:
-    """Writes the record with its id and its digest, atomically."""
-    whole = finite({"id": path.stem, **record})
-    text = json.dumps(whole | {"digest": digest(whole)}, indent=1, allow_nan=False) + "\n"
+    """Writes the record with its id and its digest, a line a key, atomically."""
+    whole = finite({"id": path.stem, "defaults": DEFAULTS, **record})
+    usual, given = defaults(DEFAULTS).items(), whole["config"].items()
+    whole["config"] = dict(field for field in given if field not in usual)
+    whole["digest"] = digest(whole)
+    lines = (f"{json.dumps(key)}: {json.dumps(value)}" for key, value in whole.items())
+    text = "{" + ",\n ".join(lines) + "}\n"
     write_atomically(path, lambda part: part.write_text(text, encoding="utf-8"))
 
 
+@cache
+def defaults(number: int) -> dict:
+    """The defaults of Config that have a number. Raises ValueError for one to come."""
+    if number > DEFAULTS:
+        raise ValueError(f"newer code has written it (defaults {number})")
+    found = finite(asdict(Config()))
+    for former in range(DEFAULTS - 1, number - 1, -1):
+        found |= FORMER[former]
+    return found
+
+
 def read_run(path: Path) -> dict:
-    """The record of a run file.
+    """The record of a run file, with its whole Config.
 
     Raises InputError when the file is missing, cut off, or changed.
     """
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         told = record.pop("digest", None)
+        expected = digest(record)
+        if number := record.pop("defaults", None):
+            record["config"] = defaults(number) | record["config"]
     except FileNotFoundError:
-        raise InputError(f"there is no run file {path}; `mocose grid` makes it.") from None
-    except (ValueError, AttributeError, TypeError) as cause:
+        missing = f"there is no run file {path}; `mocose grid` makes it."
+        raise InputError(missing) from None
+    except (ValueError, AttributeError, TypeError, KeyError) as cause:
         raise _damaged(path, str(cause)) from None
-    if told != digest(record) or record["id"] != path.stem:
+    if told != expected or record["id"] != path.stem:
         raise _damaged(path, "its content does not match its digest or its name")
     return record
 
 
 def _damaged(path: Path, reason: str) -> InputError:
-    return InputError(f"run file {path.name} is damaged: {reason}; move it away to run it again.")
+    what = f"run file {path.name} is damaged: {reason}"
+    return InputError(f"{what}; move it away to run it again.")
 
 
 def digest(record: dict) -> str:
@@ -76,7 +105,7 @@ def finite(value):
 
 
 def write_curves(record: dict, folder: Path) -> None:
-    """Loss, dev score and geometry by training step, below `folder`/<run id>: CSV, TensorBoard."""
+    """The training's curves as CSV and for TensorBoard, below `folder`/<run id>."""
     from torch.utils.tensorboard import SummaryWriter
 
     target = folder / record["id"]

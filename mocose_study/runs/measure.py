@@ -3,7 +3,7 @@
 import logging
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from importlib.metadata import version
 
@@ -13,29 +13,22 @@ import torch
 
 from mocose_lib.evaluation import evaluate, transfer
 from mocose_lib.evaluation.sts import Encode, cached, similarities
+from mocose_lib.trainer import Progress
 from mocose_study.claims import stats
-from mocose_study.claims.record import rules_on_record
 from mocose_study.config import Config
 from mocose_study.data import benchmarks, contents
 from mocose_study.data.checkpoint import Checkpoint
+from mocose_study.data.git import TIME, code_at
 from mocose_study.data.labelled import TRANSFER, transfer_tasks
 from mocose_study.fast import logistic
 from mocose_study.fast.processor import default_device, instruction_sets, processor
 from mocose_study.systems import METHODS, probe
 from mocose_study.systems.base import Fitted
 
-from .method import method_code
-
 log = logging.getLogger(__name__)
-RELEASE = version("mocose-lib")  # `method.method_code` names the code of a run's method
 PACKAGES = ("torch", "transformers", "datasets", "tokenizers", "numpy", "scipy")
 GRADES = 5  # of similarity, from 0 to 5 in STS-B
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-
-
-def beginning(config: Config) -> dict[str, str]:
-    """What a run keeps of the moment when its training begins: its code, and the newest rule."""
-    return {"code": method_code(config.method), "rules": rules_on_record()}
 
 
 def measured(
@@ -45,10 +38,9 @@ def measured(
     bar: bool = False,
     save: Callable[[Fitted], object] | None = None,
 ) -> dict:
-    """Trains `config`, going on from `checkpoint` if it is there: what its run file says.
+    """Trains `config`, on from `checkpoint` if it is there, and measures: its record.
 
-    `checkpoint.about` is `beginning`. `save` is called with the trained system. `seconds` counts the
-    training before an interruption, too.
+    `save` is called with the trained system. `seconds` counts interrupted parts, too.
     """
     device = device or default_device()
     started = time.monotonic()
@@ -69,46 +61,59 @@ def measured(
         "metrics": {name: round(float(value), 4) for name, value in metrics.items()},
         "cosines": quantiles,
         "spectrum": _rounded(probe.spectrum(encode, config.benchmark)),
-        "progress": asdict(fitted.progress) | {"collapsed": collapsed},
+        "progress": plain(fitted.progress) | {"collapsed": collapsed},
     }
     if config.resamples:
         record["resampled"] = _rounded(resampled_average(encode, config))
-    training = max(trained - started, fitted.progress.seconds)  # the second counts all parts
-    seconds = round(training + time.monotonic() - trained, 2)
-    record["stamp"] = stamp(device) | {"method_code": checkpoint.about["code"]}
-    return record | {"seconds": seconds, "rules": checkpoint.about["rules"]}
+    training = max(trained - started, fitted.progress.seconds)  # this has all parts
+    record["seconds"] = round(training + time.monotonic() - trained, 2)
+    record["stamp"] = stamp(device)
+    if len(checkpoint.codes) > 1:
+        record["stamp"]["parts"] = checkpoint.codes
+    return record
 
 
-def _rounded(values: np.ndarray) -> list[float]:
+def plain(progress: Progress) -> dict:
+    """The training's numbers; of the queue's staleness what `show.staleness` reads."""
+    kept = [
+        {"step": row["step"], "retained": _rounded(row["retained"]), "n": row["n"]}
+        for row in progress.staleness
+    ]
+    return asdict(progress) | {"staleness": kept}
+
+
+def _rounded(values: Iterable[float]) -> list[float]:
     return [round(float(value), 4) for value in values]
 
 
 def scores(encode: Encode, config: Config) -> dict[str, float]:
-    """All numbers of the test tasks, with `sts_avg`, `sts_dev`, and those of the transfer tasks.
+    """All numbers of the test tasks, and of the transfer tasks.
 
-    "sts_avg" is the mean over the test tasks, all pairs of a task pooled.
+    "sts_avg" is the mean over the test tasks, all pairs of a task pooled. Beside the
+    seven tasks stand the pairs that everybody has, and those that are in no test set.
     """
     test = evaluate(encode, benchmarks.test_tables(config.benchmark))
-    dev = evaluate(encode, benchmarks.dev_tables(config.benchmark, config.dev))["average"]
-    found = {"sts_avg": test.pop("average"), "sts_dev": dev, **test}
-    if config.benchmark == "real":  # beside the seven tasks: pairs that everybody has, unseen ones
+    dev = evaluate(encode, benchmarks.dev_tables(config.benchmark, config.dev))
+    found = {"sts_avg": test.pop("average"), "sts_dev": dev["average"], **test}
+    if config.benchmark == "real":
         found["open_avg"] = evaluate(encode, benchmarks.test_tables("open"))["average"]
         if tables := benchmarks.outside_tables():
             found["outside_avg"] = evaluate(encode, tables)["average"]
     if config.transfer:
         accuracy = transfer.evaluate(encode, transfer_tasks(), logistic.fit_predict)
-        found["transfer_avg"] = float(np.mean([accuracy[f"{t} test"] for t in TRANSFER]))
-        found["transfer_dev_avg"] = float(np.mean([accuracy[f"{t} dev"] for t in TRANSFER]))
+        for name, split in (("transfer_avg", "test"), ("transfer_dev_avg", "dev")):
+            found[name] = float(np.mean([accuracy[f"{t} {split}"] for t in TRANSFER]))
         found |= accuracy
     return found
 
 
-def by_grade(encode: Encode, config: Config) -> tuple[dict[str, float], list[list[float]]]:
-    """How the cosines of the (first) dev pairs follow people's grades (SimCSE, appendix G).
+def by_grade(encode: Encode, config: Config) -> tuple[dict[str, float], list]:
+    """How the cosines of the dev pairs follow people's grades (SimCSE, appendix G).
 
-    First three metrics: the standard deviation of all cosines, that of the pairs with the highest
-    grade, and the share of the cosines' variance that lies between grades. Then the QUANTILES of
-    each grade's cosines, the lowest grade first: GRADES equal parts of the range of scores.
+    First three metrics: the standard deviation of all cosines, that of the pairs with
+    the highest grade, and the share of the cosines' variance that lies between grades.
+    Then the QUANTILES of each grade's cosines, the lowest grade first: GRADES equal parts
+    of the range of scores, NaN for one without pairs.
     """
     tables = benchmarks.dev_tables(config.benchmark, config.dev)
     name, found = next(iter(similarities(encode, tables).items()))
@@ -120,12 +125,12 @@ def by_grade(encode: Encode, config: Config) -> tuple[dict[str, float], list[lis
         "cosine_spread_similar dev": cosines.std(ddof=0).iloc[-1],
         "cosine_separation dev": means.var(ddof=0) / variance if variance else 0.0,
     }
-    quantiles = cosines.quantile(list(QUANTILES)).unstack()  # NaN of a grade without pairs
+    quantiles = cosines.quantile(list(QUANTILES)).unstack()
     return metrics, [_rounded(row) for row in quantiles.to_numpy()]
 
 
 def resampled_average(encode: Encode, config: Config) -> np.ndarray:
-    """The average over tasks on each bootstrap resample of the test pairs: (resamples,)."""
+    """The average over tasks on each resample of the test pairs: (resamples,)."""
     tables = benchmarks.test_tables(config.benchmark)
     by_task = [
         stats.resampled(tables[name]["score"], similarity, config.resamples, seed)
@@ -135,13 +140,12 @@ def resampled_average(encode: Encode, config: Config) -> np.ndarray:
 
 
 def stamp(device: str) -> dict:
-    """Code, packages, processor with its instruction sets, threads, and the time (UTC)."""
-    return {
-        "code": RELEASE,
+    """Code, packages, processor with its instruction sets, threads, time (UTC)."""
+    return code_at() | {
         "python": platform.python_version(),
         "device": processor(device),
         "instructions": instruction_sets(),
         "threads": torch.get_num_threads(),
         "packages": {package: version(package) for package in PACKAGES},
-        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "finished": time.strftime(TIME, time.gmtime()),
     }

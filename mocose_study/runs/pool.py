@@ -1,4 +1,4 @@
-"""Processes side by side, a job each at a time; a killed one takes only its own job with it."""
+"""Processes side by side, a job each; a killed one takes only its own job with it."""
 
 import multiprocessing
 import os
@@ -22,8 +22,8 @@ def outcomes(
 ) -> Iterator[tuple[object, object, Exception | None]]:
     """(job, call(job), None) or (job, None, error) of every job, as each ends.
 
-    `workers` single-threaded processes work side by side; with 0 the jobs run in this process.
-    All processes are ended when the caller stops listening, or is killed.
+    `workers` single-threaded processes work side by side; 0: the jobs run in this one. All
+    processes are ended when the caller stops listening, or is killed.
     """
     if workers == 0:
         yield from (_outcome(job, partial(call, job)) for job in jobs)
@@ -50,7 +50,7 @@ def _outcome(job, result: Callable) -> tuple[object, object, Exception | None]:
 
 
 def start_worker() -> None:
-    """One thread computes; the main process alone answers Ctrl-C, and ends the worker."""
+    """One thread computes. The main process answers Ctrl-C, and ends the worker."""
     torch.set_num_threads(1)
     disable_progress_bar()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -70,7 +70,7 @@ def end_with_parent(end: Callable[[], object]) -> None:
 
 
 def worker_count(wanted: int | None) -> int:
-    """`wanted`; for None MOCOSE_WORKERS if set, else one on a GPU, and one a core without.
+    """`wanted`; for None MOCOSE_WORKERS if set; else one on a GPU, or one a core.
 
     Raises InputError when that is not a number of processes.
     """
@@ -79,7 +79,7 @@ def worker_count(wanted: int | None) -> int:
         return 1 if default_device() == "cuda" else os.cpu_count() or 1
     if not text.isdecimal():
         raise InputError(
-            f"workers (or MOCOSE_WORKERS) = {text!r} is not possible; it must be 0, for runs in "
-            "this process, or a number of processes."
+            f"workers (or MOCOSE_WORKERS) = {text!r} is not possible; it must be 0, "
+            "for runs in this process, or a number of processes."
         )
     return int(text)

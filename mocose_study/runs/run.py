@@ -1,4 +1,4 @@
-"""A run: one Config in, one file out. Runs are the truth; all else is derived from them."""
+"""A run: one Config in, one file out. All else is derived from these files."""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
@@ -15,6 +15,7 @@ from mocose_study.data.atomic import sweep
 from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.data.corpora import load_corpus
 from mocose_study.data.files import cache_folder, study_folder
+from mocose_study.data.git import code_at
 from mocose_study.data.labelled import transfer_tasks
 from mocose_study.data.sources import warn_once
 from mocose_study.fast.processor import check_precision, default_device
@@ -24,14 +25,14 @@ from mocose_study.systems import INPUTS, METHODS
 from mocose_study.systems.base import Fitted, load_encoder
 
 from .files import is_done, read_whole, run_file, run_id, write_run
-from .measure import beginning, measured
+from .measure import measured
 from .pool import outcomes, worker_count
 
 log = logging.getLogger(__name__)
 SHARED = (  # fields that decide what runs train on
-    "method encoder encoder_layers corpus corpus_size max_length batch_size benchmark dev selection "
-    "text_augmentation augmentation_models augmentation_rate augmented_views positives "
-    "statistics vectors sif triplets span_anchors"
+    "method encoder encoder_layers corpus corpus_size max_length batch_size benchmark "
+    "dev selection text_augmentation augmentation_models augmentation_rate "
+    "augmented_views positives statistics vectors sif triplets span_anchors"
 )
 
 
@@ -45,15 +46,16 @@ def make_run(
 ) -> bool:
     """Trains and measures `config`, unless its file `path` is there already.
 
-    Interrupted at any moment, it goes on from its last checkpoint when called again, and ends
-    with the same numbers. The file appears once, whole. While another process makes the same
-    run, it waits, or, without `wait`, returns False at once. `save` gets the trained system, and
-    has it trained anew.
+    Interrupted at any moment, it goes on from its last checkpoint when called again,
+    and ends with the same numbers. The file appears once, whole. While another process
+    makes the same run, it waits, or, without `wait`, returns False at once. `save` gets
+    the trained system, and has it trained anew.
     """
-    checkpoint = checkpoint_of(path.stem, beginning(config))
+    checkpoint = checkpoint_of(path.stem)
     if ranks().rank:  # the first process measures, and writes
         if save or read_whole(path) is None:
-            METHODS[config.method](config, checkpoint, device or default_device(), False)
+            device = device or default_device()
+            METHODS[config.method](config, checkpoint, device, False)
         return True
     locks = cache_folder() / "locks"
     locks.mkdir(parents=True, exist_ok=True)
@@ -68,13 +70,14 @@ def make_run(
     return True
 
 
-def checkpoint_of(name: str, about: dict | None = None) -> Checkpoint:
-    """Where the training of that name is kept while it lasts."""
-    return Checkpoint(study_folder() / "data" / "checkpoints" / f"{name}.pt", about)
+def checkpoint_of(name: str) -> Checkpoint:
+    """Where the run of that name is kept while it trains."""
+    path = study_folder() / "data" / "checkpoints" / f"{name}.pt"
+    return Checkpoint(path, code_at())
 
 
 def prepare(configs: Sequence[Config], bar: bool = False) -> None:
-    """Checks and caches all that the runs share, before the first starts: bad input ends here."""
+    """Checks and caches all that the runs share. So bad input ends here, at once."""
     sweep(study_folder() / "data")
     device = default_device()
     for config in configs:
@@ -82,7 +85,10 @@ def prepare(configs: Sequence[Config], bar: bool = False) -> None:
         check_precision(config, device)
         own = config.benchmark not in benchmarks.BENCHMARKS
         if own and config.selection == "dev" and not config.dev:
-            warn_once("without --dev, English image captions (images2014) choose the checkpoint")
+            warn_once(
+                "without --dev, English image captions (images2014) choose the "
+                "checkpoint"
+            )
     if any(config.transfer for config in configs):
         transfer_tasks()
     sharing = list({attrgetter(*SHARED.split())(c): c for c in configs}.values())
@@ -97,19 +103,21 @@ def prepare(configs: Sequence[Config], bar: bool = False) -> None:
 
 
 def run_grid(
-    configs: Iterable[Config], profile: str, workers: int | None = None, bar: bool = True
+    configs: Iterable[Config],
+    profile: str,
+    workers: int | None = None,
+    bar: bool = True,
 ) -> list[Path]:
-    """Runs what is missing, in `workers` single-threaded processes side by side; 0: in this one.
+    """Runs what is missing, in `workers` processes side by side; 0: in this one.
 
-    Skips finished runs; leaves those to another grid that it makes just now, and waits for them
-    at the end. A failing run does not stop the others; all failures are reported together at
-    the end, as one InputError.
+    Waits at the end for runs that another grid makes just now. A failing run does not
+    stop the others; all failures are reported at the end, as one InputError.
     """
     workers = worker_count(workers)
     paths = {config: run_file(config, profile) for config in configs}
     todo = missing = [config for config in paths if not is_done(config, profile)]
     failures: list[str] = []
-    for config in paths.keys() - missing:  # a kill may have come right after the run's file
+    for config in paths.keys() - missing:  # a kill may have come right after the file
         checkpoint_of(paths[config].stem).delete()
     if missing:
         prepare(missing, bar)
@@ -119,7 +127,7 @@ def run_grid(
             if not todo:
                 break
             if wait:
-                log.info("%d runs are made by another process; waiting for them", len(todo))
+                log.info("waiting for %d runs that another process makes", len(todo))
             elsewhere = []
             attempt = partial(_attempt, profile=profile, wait=wait)
             for config, made, error in outcomes(attempt, todo, workers):

@@ -18,6 +18,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 
 import pandas as pd
 
@@ -27,6 +28,7 @@ from mocose_study.config import InputError, choose
 from mocose_study.data.files import shipped
 
 RULES = {rule.__name__: rule for rule in (Better, Equivalent, Best, Size)}
+RULES_FILE = Path(__file__).with_name("claims.csv")
 CONTROL = "control"
 PAPERS = {
     "mocose": "MoCoSE",
@@ -60,7 +62,7 @@ def _csv(path) -> pd.DataFrame:
 @cache
 def rows() -> pd.DataFrame:
     """The rules as they are written. Raises InputError for a statement with several."""
-    table = _csv(files(__package__) / "claims.csv")
+    table = _csv(RULES_FILE)
     ids = table.loc[table["id"] != CONTROL, "id"]
     if twice := list(ids[ids.duplicated()]):
         raise InputError(f"claims.csv has several rows of {twice[0]}")
@@ -84,10 +86,15 @@ def judging(section: str, labels: Collection[str]) -> tuple[Rule | None, tuple[C
     return control, tuple(claims)
 
 
+def points_of(row) -> list[str]:
+    """The labels that a row compares, `a` first."""
+    return [row.a, *(row.b.split(" | ") if row.rule == Best.__name__ else [row.b])]
+
+
 def _rule(row, labels: Collection[str], effect: float | None = None) -> Rule:
     kind = choose(RULES, row.rule, "rule")
-    rivals = row.b.split(" | ") if kind is Best else [row.b]
-    if unknown := [label for label in (row.a, *rivals) if label not in labels]:
+    _, *rivals = points_of(row)
+    if unknown := [label for label in points_of(row) if label not in labels]:
         raise InputError(f"no point has the label {unknown[0]!r}")
     limit = effect if kind is Size else float(row.margin)
     if limit is None or not math.isfinite(limit):

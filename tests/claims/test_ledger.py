@@ -1,16 +1,20 @@
 """The ledger: complete, computed, and true to the papers' signs."""
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import pandas as pd
 import pytest
 
-from mocose_study.claims import record
+from mocose_study import cli
 from mocose_study.claims.rules import Better, Equivalent
 from mocose_study.claims.verdicts import WORDS, Claim
 from mocose_study.cli.study import Claims
 from mocose_study.results import ledger, plots_claims
 from mocose_study.sections import GRIDS
+from mocose_study.sections import claims as sections
 from mocose_study.sections.claims import statements
 from mocose_study.sections.grid import Grid, Point
 
@@ -29,7 +33,7 @@ def runs(monkeypatch):
     points = tuple(Point(label, {"seed": 0}) for label in ("a", "b", "c"))
     made = pd.DataFrame(
         [
-            {"label": label, "seed": seed, "sts_avg": score + spread * seed, "rules": "link"}
+            {"label": label, "seed": seed, "sts_avg": score + spread * seed}
             for label, score, spread in (("a", 61.0, 0.01), ("b", 60.0, 0.02))
             for seed in range(5)
         ]
@@ -81,7 +85,11 @@ def test_what_other_terms_would_change(runs, monkeypatch):
     show_only(monkeypatch, wide)  # not testable here, so that it has no verdict to change
     assert WORSE not in ledger.on_other_terms("tiny").index
     show_only(monkeypatch, runs.assign(sts_last=runs["sts_avg"]), seeds=7)  # two are added: too few
-    assert ledger.on_other_terms("tiny").loc[WORSE].tolist()[2:] == ["", "not supported", ""]
+    assert ledger.on_other_terms("tiny").loc[WORSE].tolist()[2:] == [
+        "",
+        "not supported",
+        "",
+    ]
 
 
 def test_profiles_stand_side_by_side(runs, monkeypatch, tmp_path):
@@ -117,7 +125,11 @@ def test_the_family_is_all_claims_of_a_paper(runs, monkeypatch):
     ("source", "paper", "place"),
     [
         ("MoCoSE Table 6.a, section 5.4", "MoCoSE", "MoCoSE Table 6.a"),
-        ("MoCoSE (anonymous) Table 8", "MoCoSE (anonymous)", "MoCoSE (anonymous) Table 8"),
+        (
+            "MoCoSE (anonymous) Table 8",
+            "MoCoSE (anonymous)",
+            "MoCoSE (anonymous) Table 8",
+        ),
         ("SimCSE appendix D, Table D.1", "SimCSE", "SimCSE Table D.1"),
         ("MoCoSE section 5.7, Figure 4", "MoCoSE", "MoCoSE, figures and text"),
         ("published code", "published code", "published code"),
@@ -139,23 +151,87 @@ def test_the_summary_fits_one_screen_and_counts_every_claim():
 def test_each_claim_is_one_line_with_word_effect_paper_and_link(runs):
     text = ledger.listed(ledger.judged("tiny")).data
     line = next(part for part in text.split("<tr>") if WORSE in part)
-    for part in ("supported *", "<td>0.98</td>", "<td>54.44</td>", 'href="n.ipynb#Verdict:-x"'):
+    for part in (
+        "supported *",
+        "<td>0.98</td>",
+        "<td>54.44</td>",
+        'href="n.ipynb#Verdict:-x"',
+    ):
         assert part in line
     assert "c has runs &amp; more" in text and text.count("<tr>") == 1 + 3 + 3
 
 
-def test_the_command_records_rules_and_names_young_ones(runs, monkeypatch, tmp_path, capsys):
-    monkeypatch.setenv("MOCOSE_STUDY", str(tmp_path))
+OLD, MID, NEW = (f"2026-01-0{day}T00:00:00Z" for day in (1, 2, 3))
+
+
+@pytest.fixture
+def ruled(monkeypatch, tmp_path):
+    """ruled(first, second, control): the days on which these rules of section x were committed."""
+    head, path = "section,id,rule,a,b,margin,metric", tmp_path / "claims.csv"
+    names = ("first", "second", "control")
+    rows = [f"x,{name},Better,a,{b},1,sts_avg" for name, b in zip(names, "bca", strict=True)]
+    monkeypatch.setattr(sections, "RULES_FILE", path)
+    monkeypatch.setattr(ledger, "RULES_FILE", path)
+
+    def commit(*days):
+        written = dict.fromkeys(rows, "")
+        for day, row in sorted(zip(days, rows, strict=True)):
+            written[row] = row
+            path.write_text("\n".join([head, *filter(None, written.values())]) + "\n")
+            command = "git add . && git commit --quiet --message rule"
+            who = {"NAME": "somebody", "EMAIL": "nobody@example.org", "DATE": day}
+            who = {f"GIT_{x}_{k}": v for x in ("AUTHOR", "COMMITTER") for k, v in who.items()}
+            subprocess.run(command, shell=True, check=True, cwd=tmp_path, env=os.environ | who)
+        sections.rows.cache_clear()
+
+    subprocess.run(["git", "init", "--quiet"], check=True, cwd=tmp_path)
+    yield commit
+    sections.rows.cache_clear()
+
+
+def check(capsys) -> tuple[int, str]:
+    """The exit code of `mocose claims --check`, and what it prints."""
+    try:
+        Claims(profile="tiny", check=True).main()
+    except SystemExit as stop:
+        return stop.code, capsys.readouterr().out
+    return 0, capsys.readouterr().out
+
+
+def test_the_command_counts_the_verdicts(runs, capsys):
     Claims(profile="tiny").main()
     assert "MoCoSE Table 5" in capsys.readouterr().out
-    Claims(profile="tiny", write=True).main()
-    assert capsys.readouterr().out == "3 rules put on record\n"
-    with pytest.raises(SystemExit):
-        Claims(profile="tiny", check=True).main()
-    assert f"{WORSE}: 10 of its 10 runs are older" in capsys.readouterr().out
-    runs["rules"] = record.rules_on_record()
-    Claims(profile="tiny", check=True).main()
-    assert capsys.readouterr().out == "every rule is older\n"
+
+
+def test_the_check_names_rules_that_are_younger_than_their_runs(runs, ruled, capsys):
+    runs["finished"] = [MID] * 9 + [OLD]  # the last one is of b
+    ruled(OLD, OLD, OLD)
+    assert check(capsys) == (0, "every rule is older than its runs\n")
+    ruled(MID, NEW, OLD)
+    assert check(capsys) == (
+        1,
+        f"first: 1 of its 10 runs are older than its rule, of {MID}\n"
+        f"second: 5 of its 5 runs are older than its rule, of {NEW}\n",
+    )
+
+
+def test_a_young_control_makes_its_sections_rules_young(runs, ruled, capsys):
+    runs["finished"] = MID
+    ruled(OLD, OLD, NEW)
+    code, told = check(capsys)
+    assert code == 1 and "first: 10 of its 10" in told and "second: 5 of its 5" in told
+
+
+def test_the_check_needs_git(runs, ruled, monkeypatch, capsys):
+    ruled(OLD, OLD, OLD)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(sys, "argv", ["mocose", "claims", "--check"])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    told = capsys.readouterr().err
+    assert stop.value.code == 2 and told.count("\n") == 1
+    assert told.startswith("mocose: git has no history of ")
 
 
 def test_every_statement_is_either_ruled_or_listed_with_a_reason():
@@ -170,9 +246,3 @@ def test_the_seeds_spread_is_the_median_of_points_that_draw(runs):
     assert ledger.spread_of_seeds("tiny") == pytest.approx(0.015 * 2.5**0.5)
     runs.drop(runs.index, inplace=True)
     assert ledger.spread_of_seeds("tiny") != ledger.spread_of_seeds("tiny")  # NaN
-
-
-def test_rules_of_the_committed_sections_are_on_record():
-    """Whoever changes a rule puts it on record with `mocose claims --write`, before the runs."""
-    newest = {line["id"]: line["digest"] for line in record.on_record()}
-    assert {id: newest.get(id) for id in ledger.digests()} == ledger.digests()

@@ -58,8 +58,6 @@ def mocose(monkeypatch, capsys, study):
         ("grid emma", "there is no section 'emma'"),
         ("grid ema --workers few", "Error parsing --workers"),
         ("grid --section ema", "Unrecognized options: --section"),
-        ("replay", "no run file was named"),
-        ("replay nowhere.json", "there is no run file nowhere.json"),
         ("pretrain --profile quick", "there is no pre-training profile 'quick'"),
         ("report --profile tinny", "there is no profile 'tinny'"),
         ("evaluate", "Missing from mocose evaluate"),

@@ -20,7 +20,9 @@ def test_a_checkpoint_waits_for_its_seconds_and_for_fifty_times_what_the_last_on
         clock[0] = second
         return checkpoint.due()
 
-    def slow(path, part):  # a write of two seconds: the next one may come after a hundred
+    def slow(
+        path, part
+    ):  # a write of two seconds: the next one may come after a hundred
         clock[0] += 2.0
         return written(path, part)
 
@@ -44,11 +46,13 @@ def test_seconds_that_are_none_are_refused(tmp_path, monkeypatch, text):
         Checkpoint(tmp_path / "run.pt")
 
 
-def test_a_checkpoint_keeps_what_its_training_began_with_and_is_of_no_use_to_other_code(tmp_path):
-    path = tmp_path / "run.pt"
-    Checkpoint(path, {"code": "a", "rules": "first"}).write({"step": 1})
-    resumed = Checkpoint(path, {"code": "a", "rules": "second"})
-    assert resumed.read() == {"step": 1} and resumed.about["rules"] == "first"
-    changed = Checkpoint(path, {"code": "b", "rules": "second"})
-    assert changed.read() is None and changed.about["rules"] == "second"
-    assert not path.exists()
+def test_a_checkpoint_keeps_the_code_of_all_parts_of_its_training(tmp_path):
+    path, codes = tmp_path / "run.pt", [{"commit": "a"}, {"commit": "b"}]
+    Checkpoint(path, codes[0]).write({"step": 1})
+    same = Checkpoint(path, codes[0])
+    assert same.read() == {"step": 1} and same.codes == codes[:1]
+    later = Checkpoint(path, codes[1])
+    assert later.read() == {"step": 1} and later.codes == codes
+    later.write({"step": 2})
+    again = Checkpoint(path, codes[0])
+    assert again.read() == {"step": 2} and again.codes == codes

@@ -16,7 +16,6 @@ from mocose_lib import InputError
 from mocose_study.data import checkpoint as checkpoints
 from mocose_study.runs import run as runs
 from mocose_study.runs.files import is_done, read_run, run_id
-from mocose_study.runs.replay import replay
 
 FLIPS = 12
 
@@ -118,5 +117,4 @@ def test_the_main_paths_open_no_socket(small, monkeypatch):
         monkeypatch.setattr(socket.socket, name, refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     configs = [small(), small(method="simcse"), small(method="whitening")]
-    files = runs.run_grid(configs, "quick", workers=0, bar=False)
-    assert replay(files[0], "cpu").verdict == "reproduced"
+    assert runs.run_grid(configs, "quick", workers=0, bar=False)

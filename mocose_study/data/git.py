@@ -1,0 +1,59 @@
+"""What git knows: the commit of the code, and the age of a file's lines."""
+
+import subprocess
+import time
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+from mocose_study.config import InputError
+
+from .files import CHECKOUT
+
+TIME = "%Y-%m-%dT%H:%M:%SZ"
+CODE = ("mocose_lib", "mocose_study")
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """What git prints. Raises InputError where there is no git, or no repository."""
+    command = ("git", "-C", str(folder), *arguments)
+    try:
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+    except (OSError, subprocess.CalledProcessError):
+        raise InputError(
+            f"git has no history of {folder}; use a clone of the repository."
+        ) from None
+    return done.stdout
+
+
+@cache
+def code_at(checkout: Path = CHECKOUT) -> dict:
+    """The commit, and whether the code is "dirty": changed since; else the version.
+
+    It is asked once a process, since a process keeps the code that it has imported.
+    """
+    command = ("status", "--porcelain=v2", "--branch", "--", *CODE)
+    try:
+        if not (
+            checkout / ".git"
+        ).exists():  # an installed package may lie in any repository
+            raise InputError(f"{checkout} is no clone.")
+        told = git(checkout, *command).splitlines()
+    except InputError:
+        return {"version": version("mocose-lib")}
+    changes = [line for line in told if not line.startswith("#")]
+    return {"commit": told[0].removeprefix("# branch.oid "), "dirty": bool(changes)}
+
+
+def line_times(path: Path) -> list[str]:
+    """When each line of a file got its present text (UTC); uncommitted lines: now.
+
+    Raises InputError where git does not have the whole history of the file.
+    """
+    if git(path.parent, "rev-parse", "--is-shallow-repository").strip() == "true":
+        raise InputError(
+            "this clone is shallow; `git fetch --unshallow` gets its history."
+        )
+    told = git(path.parent, "blame", "-M", "--line-porcelain", path.name).splitlines()
+    seconds = [line.split()[1] for line in told if line.startswith("committer-time ")]
+    return [time.strftime(TIME, time.gmtime(int(second))) for second in seconds]
