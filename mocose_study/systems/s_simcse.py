@@ -1,7 +1,8 @@
 """S-SimCSE (Zhang and Lan 2021, eq. 4): SimCSE whose dropout rates are drawn from U(a, b).
 
 Every dropout of the encoder draws a rate of its own in every forward pass. With sentence-wise
-masks each sentence of the batch draws one. The paper does not state a and b.
+masks each sentence of the batch draws one. The paper does not state a and b; ours are
+`LOW` and `HIGH`.
 Deviation: transformers computes dropout inside its attention function. There the rate is drawn
 anew per layer and pass, and it is one for all sentences; their masks still differ.
 """
@@ -15,6 +16,8 @@ from mocose_study.config import Config
 from mocose_study.fast.dropout import replace_dropout
 
 from .simcse import SimCSE
+
+LOW, HIGH = 0.0, 0.2  # a and b
 
 
 class SampledDropout(nn.Module):
@@ -53,5 +56,5 @@ def sample_dropout(encoder: Encoder, low: float, high: float, sentence_wise: boo
 
 class SSimCSE(SimCSE):
     def __init__(self, config: Config, encoder: Encoder, inputs):
-        sample_dropout(encoder, config.dropout_low, config.dropout_high, config.sentence_dropout)
+        sample_dropout(encoder, LOW, HIGH, config.sentence_dropout)
         super().__init__(config, encoder, inputs)
