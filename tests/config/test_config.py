@@ -4,11 +4,13 @@ import json
 from typing import Literal, get_args, get_origin
 
 import pytest
+from texts import ROOT
 
 from mocose_lib.settings import specification
 from mocose_study.config import FIELDS, PRESETS, PROFILES, Config, InputError, configure, vary
 from mocose_study.config import config as config_module
 from mocose_study.config.config import REMOVED
+from mocose_study.runs.files import run_id
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -24,6 +26,13 @@ def test_a_config_comes_back_from_its_json():
         config = configure("tiny", "as_published", **{"fgsm_epsilon": 0.0, **changes})
         assert Config.from_dict(json.loads(config.identity())) == config
         assert Config.from_dict(json.loads(config.identity()) | REMOVED) == config
+
+
+def test_the_committed_runs_keep_their_names():
+    """Also those that were made before a field was added or removed."""
+    for path in sorted((ROOT / "data" / "runs" / "tiny").glob("*-*.json"))[::80]:
+        config = Config.from_dict(json.loads(path.read_text())["config"])
+        assert run_id(config) == path.stem
 
 
 BASES = [  # some values are possible only beside others

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 import torch
-from texts import open_sentences
+from texts import generator, open_sentences
 from torch import nn
 from torch.nn import functional as F
 from transformers import AutoTokenizer, DistilBertConfig, DistilBertModel
@@ -32,9 +32,7 @@ def batch(encoder: Encoder, padded: bool, shuffled: bool):
     if not padded:
         ids = [tokens[: min(map(len, ids))] for tokens in ids]
     ids, mask = encoder.pad(ids)
-    order = torch.rand(mask.shape, generator=torch.Generator().manual_seed(1)).argsort(
-        1
-    )
+    order = torch.rand(mask.shape, generator=generator(1)).argsort(1)
     return ids, mask, order if shuffled else None
 
 
@@ -53,7 +51,7 @@ class FixedDropout(nn.Module):
 
 
 def drawn(*shape):
-    return torch.rand(shape, generator=torch.Generator().manual_seed(7))
+    return torch.rand(shape, generator=generator(7))
 
 
 def attention(query, key, value, attn_mask=None, dropout_p=0.0, **_):
@@ -105,9 +103,8 @@ def test_first_token_is_that_of_the_whole_layer(
 
 def test_first_token_draws_the_dropout_that_torchs_attention_draws(tiny):
     """So a run's numbers stay, whichever of the two has made it."""
-    layer = (
-        Encoder.load(tiny, dropout=0.3).train().model.encoder.layer[0].attention.self
-    )
+    model = Encoder.load(tiny, dropout=0.3).train().model
+    layer = model.encoder.layer[0].attention.self
     hidden, parts = (
         torch.randn(5, 7, layer.all_head_size),
         (layer.query, layer.key, layer.value),

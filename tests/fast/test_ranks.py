@@ -14,13 +14,11 @@ HERE = ROOT / "tests" / "fast"
 LAUNCH = ("-m", "torch.distributed.run", "--nproc-per-node", "2")
 
 
-def launched(*arguments, cwd=ROOT):
+def launched(*arguments):
     """What two processes, or one, say; they compute with one thread each."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, *map(str, arguments)]
-    return subprocess.run(
-        command, cwd=cwd, env=environment, capture_output=True, text=True
-    )
+    options = {"cwd": ROOT, "env": environment, "capture_output": True, "text": True}
+    return subprocess.run([sys.executable, *map(str, arguments)], **options)
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +40,7 @@ def test_two_processes_train_as_one(found, way):
     # Adam divides a gradient by its own size, and enlarges rounding
     torch.testing.assert_close(first["weights"], alone["weights"], rtol=0, atol=1e-4)
     for name, value in first.items():
-        assert torch.equal(value, second[name]), (
-            f"{name} is not alike on both processes"
-        )
+        assert torch.equal(value, second[name]), f"{name} differs between processes"
 
 
 RUN = (Path(sys.executable).with_name("mocose"), "run", "--profile", "smoke")

@@ -60,20 +60,6 @@ def test_errors_by_hand():
         assert wrong in rewrite.errors(word)["sounds"]
 
 
-def test_errors_come_in_their_shares():
-    """4,000 misspellings of one word against the probability of each."""
-    expected = Counter()
-    for kind, ws in rewrite.errors("planet").items():
-        wrong = [w for w in ws if w != "planet"]
-        for w in wrong:
-            expected[w] += rewrite.SHARES[kind] / len(wrong)
-    draw = rng()
-    found = Counter(rewrite.misspelt("planet", draw) for _ in range(4_000))
-    assert sum(expected.values()) == pytest.approx(1) and set(found) <= set(expected)
-    for wrong, p in expected.items():
-        assert abs(found[wrong] - 4_000 * p) < 5 * np.sqrt(4_000 * p) + 1, wrong
-
-
 def test_typos_are_a_function_of_the_generator_and_leave_what_is_no_word():
     """Where these change, `kinds.toml` needs a new version: runs have the old one."""
     first, again, other = (
@@ -143,14 +129,6 @@ def test_the_draw_depends_on_the_generator_and_not_on_the_batches(shipped, monke
     assert shipped.rewrite(SENTENCES, 0.2, rng(1), False) == first
 
 
-def test_behind_the_models_last_position_nothing_changes(masked):
-    filler = ContextualWords(*rewrite.load(str(masked), True))
-    text = " ".join(SENTENCES[:12])
-    other = filler.rewrite([text], 1.0, rng(), insert=False)[0]
-    same = [x == y for x, y in zip(words(text), words(other), strict=True)]
-    assert not any(same[:20]) and all(same[80:]) and same == sorted(same)
-
-
 def test_a_roberta_with_byte_level_words(tmp_path):
     """Its words start with a space; what continues a word is never put in."""
     tokens = "<s> <pad> </s> <unk> <mask> Ġhen Ġcock Ġduck en Ġ .".split()
@@ -172,8 +150,9 @@ def test_a_roberta_with_byte_level_words(tmp_path):
     filler = ContextualWords(*rewrite.load(str(tmp_path), True))
     assert rewrite.positions(filler.model) == 20
     assert list(filler.words.values()) == ["hen", "cock", "duck"]
-    found = filler.rewrite([" ".join(["hen"] * 8)], 1.0, rng(), insert=False)[0].split()
-    assert set(found) == {"cock", "duck"}
+    text = " ".join(["hen"] * 30)  # what the model cannot read stays
+    found = filler.rewrite([text], 1.0, rng(), insert=False)[0].split()
+    assert {*found[:8]} == {"cock", "duck"} and {*found[10:]} == {"hen"}
 
 
 # --- answers of a sequence-to-sequence model ---
