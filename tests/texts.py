@@ -58,7 +58,7 @@ def wait_for(condition, seconds=900):
 
 
 def words(text):
-    from mocose_study.rewriting.word_edits import WORD
+    from mocose_study.rewriting.rewrite import WORD
 
     return WORD.findall(text)
 

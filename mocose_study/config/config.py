@@ -38,7 +38,6 @@ class Config(Settings):
     # what is trained, and what it is measured on
     method: str = "mocose"  # a system, see `systems.METHODS`
     encoder: str = "tiny"  # a folder under data/encoders, a path, or a hub name
-    encoder_layers: Positive | None = None  # keep the first n layers
     encoder_init: Literal["pretrained", "random"] = "pretrained"  # random: its shape alone
     corpus: str = "open"  # a name in CORPORA, a text file, or a data set of the hub
     corpus_size: Annotated[int, Range(2)] = 40_000  # sentences
@@ -47,8 +46,6 @@ class Config(Settings):
     pooling: Literal["cls", "cls_pooler", "mean", "first_last"] = "cls"
     dropout: Share = 0.1
     fast: bool = True  # the faster forms of `fast/`; their random numbers are others
-    encode_rows: Positive | None = None  # sentences encoded at once, to save memory; None: all
-    compiled: Literal["none", "inductor", "aot_eager"] = "none"  # torch.compile
 
     # evaluation and choice of the checkpoint
     selection: Literal["dev", "blind", "test", "last"] = "dev"  # blind: dev without test pairs
@@ -82,13 +79,6 @@ class Config(Settings):
     triplets: str = "nli/nli_triplets_small.tsv"  # supervised SimCSE: also a name of the hub
     hard_negatives: bool = True  # supervised SimCSE: contradictions are negatives
     hard_negative_weight: Weight = 1.0  # supervised SimCSE: alpha of a premise's contradiction
-    ct_negatives: Positive = 7  # contrastive tension: other sentences beside each one
-    flow_steps: Positive = 6  # BERT-flow: couplings
-    flow_width: Positive = 256  # BERT-flow: hidden width of a coupling's network
-    span_min: Positive = 8  # DeCLUTR: tokens of the shortest span; of the longest: max_length - 2
-    span_anchors: Positive = 2  # DeCLUTR: of a document
-    span_positives: Positive = 2  # DeCLUTR: of an anchor
-    span_mlm_weight: Weight = 1.0  # DeCLUTR: of its masked-language-model term
 
     def contradictions(self):
         yield from super().contradictions()
@@ -108,12 +98,26 @@ class Config(Settings):
         return cls(**values)
 
 
-# Fields that were added after the first runs, with the value that those runs had. They stay out
-# of a run's name while they have this value, so that a new field does not orphan finished runs.
+# Fields that the first runs did not have, with the value that those runs had. They stay out of
+# a run's name while they have this value, so that a new field does not orphan finished runs.
 ADDED_LATER: dict[str, Any] = {"encode_rows": None, "compiled": "none"}
 
-# Fields that the first runs had and no run has now, with the only value that they ever had.
-REMOVED: dict[str, Any] = {"freeze_steps": 0, "whitened_on": 0, "ema_moment": "after_step"}
+# Fields that runs had and have no more, with the only value that they ever had.
+REMOVED: dict[str, Any] = {
+    "compiled": "none",
+    "ct_negatives": 7,
+    "ema_moment": "after_step",
+    "encode_rows": None,
+    "encoder_layers": None,
+    "flow_steps": 6,
+    "flow_width": 256,
+    "freeze_steps": 0,
+    "span_anchors": 2,
+    "span_min": 8,
+    "span_mlm_weight": 1.0,
+    "span_positives": 2,
+    "whitened_on": 0,
+}
 
 FIELDS = {field.name: field for field in fields(Config)}
 
@@ -181,31 +185,8 @@ def _contradictions(c):
             "same_mask needs two views of the same tokens; leave positives, crop, word_deletion and "
             "text_augmentation out."
         )
-    yield from _of_systems(c)
-
-
-def _of_systems(c):
-    """The same for fields that some systems alone read."""
     if c.dropout_low > c.dropout_high:
         yield f"dropout_low = {c.dropout_low} is larger than dropout_high = {c.dropout_high}."
-    if c.method == "ct" and c.batch_size % (c.ct_negatives + 1) > 0:
-        yield (
-            f"batch_size = {c.batch_size} is no multiple of ct_negatives + 1 = {c.ct_negatives + 1}, "
-            "a sentence with its negatives."
-        )
-    if c.method == "declutr" and c.span_min > c.max_length - 2:
-        yield (
-            f"span_min = {c.span_min} leaves no span in max_length = {c.max_length}, "
-            "two of which are special tokens."
-        )
-    asked = (c.mlp, c.selection, c.optimizer, c.similarity, c.precision)
-    if c.method == "simcse_reference" and asked != ("never", "last", "adamw", "cosine", "float32"):
-        yield (
-            "simcse_reference has one way only; set mlp = 'never', selection = "
-            "'last', optimizer = 'adamw', similarity = 'cosine' and precision = 'float32'."
-        )
-    if c.method == "simcse_reference" and c.pooling not in ("cls", "mean"):
-        yield f"simcse_reference has no pooling {c.pooling!r}; set pooling to 'cls' or 'mean'."
     if c.pooling == "cls_pooler" and c.method in POOLER_UNUSED:
         yield (
             f"pooling = 'cls_pooler' would measure a layer that {c.method} does not train; "

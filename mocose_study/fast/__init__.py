@@ -1,7 +1,7 @@
 """Faster forms of what an encoder does; `accelerate` puts them into one.
 
-Each gives what the plain form gives, up to the rounding of sums; dropout draws other random
-numbers from the same distribution. `Config.fast = False` leaves them out.
+Each gives what the plain form gives, up to the rounding of sums. Dropout draws other
+random numbers from the same distribution. `Config.fast = False` leaves them out.
 """
 
 import logging
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from mocose_lib import encoder as plain
 
-from . import bf16_layers, first_token
+from . import first_token
 from .dropout import PackedDropout, replace_dropout
 
 log = logging.getLogger(__name__)
@@ -19,24 +19,24 @@ log = logging.getLogger(__name__)
 def accelerate(encoder: plain.Encoder) -> None:
     """Puts the faster forms into `encoder`, in place.
 
-    An encoder of another structure than BERT's keeps its plain forward pass, and the log says so.
+    An encoder that is not built as BERT keeps its plain pass, and the log says so.
     """
     replace_dropout(encoder.model, PackedDropout)
     if first_token.applies(encoder.model):
         encoder.states = states  # instead of `mocose_lib.encoder.states`
     else:
         kind = encoder.model.config.model_type
-        log.warning("%s is not built as BERT: its plain, slower forward pass is used", kind)
+        log.warning("%s is not built as BERT: its plain, slower pass is used", kind)
 
 
 def states(
-    model: nn.Module, words: Tensor, mask: Tensor | None, positions: Tensor | None, pooling: str
+    model: nn.Module,
+    words: Tensor,
+    mask: Tensor | None,
+    positions: Tensor | None,
+    pooling: str,
 ) -> tuple[Tensor | None, Tensor]:
     """What `mocose_lib.encoder.states` gives, with less work."""
-    first_only = pooling in plain.FIRST_TOKEN
-    if bf16_layers.applies(model):
-        found = bf16_layers.states(model, words, mask, positions, first_only)
-        return tuple(part.float() for part in found)
-    if first_only:
+    if pooling in plain.FIRST_TOKEN:
         return None, first_token.first_token(model, words, mask, positions)[:, None]
     return plain.states(model, words, mask, positions, pooling)

@@ -1,8 +1,8 @@
-"""Dropout whose random numbers cost a fifth of torch's on a CPU, and how to put one into a model.
+"""Dropout whose random numbers cost a fifth of torch's on a CPU.
 
-On a CPU torch draws a number of its own for every value, which takes a quarter of a small encoder's
-training step. Here a 64-bit number decides on four values: each is dropped at the rate nearest to
-`p` among the multiples of 2**-16, and kept values are divided by exactly one minus that rate.
+There torch draws a number for every value, which takes a quarter of a small encoder's
+step. Here a 64-bit number decides on four values. Each is dropped at the multiple of
+2**-16 nearest to `p`, and kept values are divided by one minus that rate.
 """
 
 from collections.abc import Callable
@@ -14,13 +14,15 @@ LEVELS = 1 << 16  # rates that 16 random bits can tell apart
 
 
 class PackedDropout(nn.Dropout):
-    """nn.Dropout in distribution; on a GPU, where random numbers cost little, nn.Dropout itself."""
+    """nn.Dropout in distribution; on a GPU nn.Dropout itself."""
 
     def forward(self, x: Tensor) -> Tensor:
         if not (self.training and self.p and x.is_cpu):
             return super().forward(x)
         dropped = min(round(self.p * LEVELS), LEVELS - 1)
-        bits = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
+        bits = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(
+            -(2**63), None
+        )
         bits = bits.view(torch.int16)[: x.numel()].view(x.shape)
         kept = torch.ge(bits, dropped - LEVELS // 2, out=torch.empty_like(x))
         return x * kept.mul_(LEVELS / (LEVELS - dropped))

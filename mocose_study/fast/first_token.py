@@ -1,8 +1,8 @@
 """A BERT's vector of the first token, without the last layer's work on all the others.
 
-Nobody reads the others where [CLS] is the sentence's vector. The last layer's query, and all behind
-it, are then those of one token. The result is the whole model's, up to the rounding of sums; with
-dropout, in distribution.
+Nobody reads the others where [CLS] is the sentence's vector. The last layer's query,
+and all behind it, are then those of one token. The result is the whole model's, up to
+the rounding of sums; with dropout, in distribution.
 """
 
 import torch
@@ -23,15 +23,22 @@ def applies(model: nn.Module) -> bool:
 
 
 def first_token(
-    model: nn.Module, words: Words, mask: Mask | None, positions: Positions | None = None
+    model: nn.Module,
+    words: Words,
+    mask: Mask | None,
+    positions: Positions | None = None,
 ) -> Vectors:
-    """The last layer's output at the first token, from word embeddings; no mask: no padding."""
+    """The last layer's output at the first token, from word embeddings."""
     hidden = model.embeddings(inputs_embeds=words, position_ids=positions)
-    seen = None if mask is None else mask[:, None, None]  # (batch, heads, queries, keys)
+    seen = (
+        None if mask is None else mask[:, None, None]
+    )  # (batch, heads, queries, keys)
     *body, last = model.encoder.layer
     for layer in body:
         hidden = layer(hidden, seen)
-    found = last.attention.output(_attention(last.attention.self, hidden, seen), hidden[:, 0])
+    found = last.attention.output(
+        _attention(last.attention.self, hidden, seen), hidden[:, 0]
+    )
     return last.output(last.intermediate(found), found)
 
 
@@ -40,9 +47,9 @@ def _attention(
 ) -> Float[Tensor, "batch width"]:
     """What the first token gathers from all tokens.
 
-    Its query's product with a token's key is that of (query times key matrix) with the token, and
-    the weighted sum of values is the value matrix times the weighted sum of tokens. So the matrices
-    meet one vector a head instead of every token.
+    Its query's product with a token's key is that of (query times key matrix) with
+    the token. The weighted sum of values is the value matrix times the weighted sum of
+    tokens. So the matrices meet one vector a head instead of every token.
     """
     heads = layer.num_attention_heads
     (key, key_bias), (value, value_bias) = (
@@ -55,6 +62,8 @@ def _attention(
     if seen is not None:
         scores = scores.masked_fill(~seen[:, 0], -torch.inf)
     rate = layer.dropout.p if layer.dropout.training else 0.0
-    weights = F.dropout(scores.softmax(-1), rate)  # (batch, heads, length); drawn as in the layer
+    weights = F.dropout(
+        scores.softmax(-1), rate
+    )  # (batch, heads, length); drawn as in the layer
     gathered = torch.einsum("bhd,hed->bhe", weights @ hidden, value)
     return (gathered + weights.sum(-1, keepdim=True) * value_bias).flatten(1)

@@ -1,8 +1,8 @@
-"""Many logistic regressions on the same rows at once: every fold and every penalty of a task.
+"""Many logistic regressions on the same rows: every fold and every penalty of a task.
 
-It is our own because scikit-learn fits one after the other, which took 23 times as long: on one
-thread, for the seven transfer tasks with 128 dimensions, 138 s against 6 s (within 0.25 points).
-A step of all of them is two matrix products, whatever their number.
+scikit-learn fits one after the other and takes 23 times as long: 138 s against 6 s for
+the seven transfer tasks with 128 dimensions, on one thread (within 0.25 points). Here a
+step of all of them is two matrix products.
 """
 
 from collections.abc import Sequence
@@ -14,31 +14,37 @@ from torch.nn import functional as F
 
 from mocose_lib.evaluation.transfer import Classes, Guesses, Masks, Rows
 
-TOLERANCE = 1e-7  # of the squared gradient in the preconditioner's metric: twice the excess loss
+TOLERANCE = 1e-7  # of the squared preconditioned gradient: twice the excess loss
 STEPS = 500
 
 
-def fit_predict(x: Rows, y: Classes, masks: Masks, strengths: Sequence[float]) -> Guesses:
+def fit_predict(
+    x: Rows, y: Classes, masks: Masks, strengths: Sequence[float]
+) -> Guesses:
     """What `mocose_lib.evaluation.transfer.fit_predict` gives, from all models at once.
 
-    Each has a weight vector for every class, as SentEval's network, and a free intercept.
+    Each has a weight vector for every class, as in SentEval, and a free intercept.
     """
     axes, variance = _principal(torch.tensor(x, dtype=torch.float32))
     classes = torch.tensor(y)
     binary = int(y.max()) == 1  # one logit, the difference of two opposite ones
     target = classes[:, None].float() if binary else F.one_hot(classes).float()
-    mask = torch.tensor(masks.T, dtype=torch.float32).repeat_interleave(len(strengths), 1)
-    # Two opposite vectors w / 2 and -w / 2 pay together half of what w alone would pay.
+    mask = torch.tensor(masks.T, dtype=torch.float32).repeat_interleave(
+        len(strengths), 1
+    )
+    # two opposite vectors w / 2 and -w / 2 pay half of what w alone would pay
     penalty = torch.tensor(strengths).repeat(len(masks)) / (2 if binary else 1)
     logits = _solve(axes, target, mask / mask.sum(0), penalty, variance)
     guess = (logits[:, 0] > 0).long() if binary else logits.argmax(1)  # (n, models)
     return guess.T.reshape(len(masks), len(strengths), -1).numpy()
 
 
-def _principal(x: Float[Tensor, "n dim"]) -> tuple[Float[Tensor, "n dim1"], Float[Tensor, " dim1"]]:
-    """Centred rows in their principal axes, with a column of ones, and the axes' variances.
+def _principal(
+    x: Float[Tensor, "n dim"],
+) -> tuple[Float[Tensor, "n dim1"], Float[Tensor, " dim1"]]:
+    """Centred rows in their principal axes, a column of ones, and the axes' variances.
 
-    A rotation leaves the penalty as it is, and makes a diagonal preconditioner a good one.
+    A rotation changes no penalty, and makes a diagonal preconditioner a good one.
     """
     x = x - x.mean(0)
     variance, axes = torch.linalg.eigh((x.T @ x / len(x)).double())
@@ -54,23 +60,24 @@ def _solve(
     penalty: Float[Tensor, " models"],
     variance: Float[Tensor, " dim"],
 ) -> Float[Tensor, "n classes models"]:
-    """Logits after preconditioned conjugate gradients (Polak-Ribiere) with Newton step lengths.
+    """Logits after preconditioned conjugate gradients (Polak-Ribiere), Newton steps.
 
-    `share` is the weight of every row in every model's loss. The preconditioner is Boehning's
-    (1992) bound of the Hessian, which differs between models only by the penalty.
+    `share` is the weight of each row in each model's loss. The preconditioner is
+    Boehning's (1992) bound of the Hessian; models differ in it only by the penalty.
     """
     binary = target.shape[1] == 1
     ridge = penalty.expand(len(variance), 1, -1).clone()  # (dim, 1, models)
     ridge[-1] = 0  # the intercept is free
-    bound = ((0.25 if binary else 0.5) * variance[:, None, None] + ridge).clamp(min=1e-12)
+    steepest = (0.25 if binary else 0.5) * variance[:, None, None]
+    bound = (steepest + ridge).clamp(min=1e-12)
     target, share = target[:, :, None], share[:, None]
     weights = torch.zeros(len(variance), target.shape[1], len(penalty))
     logits = torch.zeros(len(x), *weights.shape[1:])
     direction, gradient, size = weights, weights, torch.ones(len(penalty))
     for _ in range(STEPS):
         guess = logits.sigmoid() if binary else logits.softmax(1)
-        last, gradient = gradient, (x.T @ ((guess - target) * share).flatten(1)).view_as(weights)
-        gradient += ridge * weights
+        last, error = gradient, ((guess - target) * share).flatten(1)
+        gradient = (x.T @ error).view_as(weights) + ridge * weights
         scaled = gradient / bound
         turn = (((gradient - last) * scaled).sum((0, 1)) / size).clamp(min=0)
         size = (gradient * scaled).sum((0, 1))
@@ -80,7 +87,7 @@ def _solve(
         change = (x @ direction.flatten(1)).view_as(logits)
         slope = guess * change
         bend = ((slope * change).sum(1, True) - slope.sum(1, True) ** 2) * share
-        bend = bend.sum((0, 1)) + (ridge * direction**2).sum((0, 1))  # along the direction
+        bend = bend.sum((0, 1)) + (ridge * direction**2).sum((0, 1))
         length = -(gradient * direction).sum((0, 1)) / bend.clamp(min=1e-30)
         weights, logits = weights + length * direction, logits + length * change
     return logits

@@ -1,4 +1,4 @@
-"""Processor, graphics card and allocator: their names, what is fast on them, and what they keep."""
+"""Processor, graphics card and allocator: names, what is fast, and what is kept."""
 
 import ctypes
 
@@ -7,7 +7,12 @@ import torch
 from mocose_study.config import Config, InputError
 
 TRIM, TOP_PAD, MMAP = -1, -2, -3  # mallopt's parameters, as malloc.h names them
-EXTENSIONS = ("avx2", "avx512_f", "avx512_bf16", "amx_bf16")  # what changes speed and last digits
+EXTENSIONS = (
+    "avx2",
+    "avx512_f",
+    "avx512_bf16",
+    "amx_bf16",
+)  # what changes speed and last digits
 
 
 def default_device() -> str:
@@ -29,23 +34,26 @@ def instruction_sets() -> list[str]:
 
 
 def fast_in_bf16(device: str) -> bool:
-    """Whether it has units for bf16; without them, products in it are many times slower."""
-    return device != "cpu" or bool({"avx512_bf16", "amx_bf16"} & set(instruction_sets()))
+    """Whether it has units for bf16; without them bf16 is many times slower."""
+    return device != "cpu" or bool(
+        {"avx512_bf16", "amx_bf16"} & set(instruction_sets())
+    )
 
 
 def check_precision(config: Config, device: str) -> None:
-    """Raises InputError when bf16 is asked for on a processor that has no units for it."""
+    """Raises InputError when bf16 is asked of a processor without units for it."""
     if config.precision == "bf16" and not fast_in_bf16(device):
         raise InputError(
-            "precision = 'bf16' is many times slower than float32 on this processor, which has "
-            "neither avx512_bf16 nor AMX; set precision = 'float32', or use a GPU."
+            "precision = 'bf16' is many times slower than float32 on this processor, "
+            "which has neither avx512_bf16 nor AMX; set precision = 'float32', or use "
+            "a GPU."
         )
 
 
 def keep_freed_memory() -> bool:
-    """Tells glibc's allocator to keep what a training step frees; False where there is none.
+    """Tells glibc's allocator to keep what a step frees; False where there is none.
 
-    By default it gives every large block back to the system, which clears each page again.
+    By default it gives large blocks back to the system, which clears each page again.
     """
     try:
         mallopt = ctypes.CDLL("libc.so.6").mallopt

@@ -1,4 +1,4 @@
-"""Several processes as one training, as `accelerate launch` or `torchrun` starts them."""
+"""Several processes as one training, as `accelerate launch` or `torchrun` starts it."""
 
 import atexit
 import os
@@ -8,6 +8,7 @@ from functools import cache
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.nn.functional import all_gather
 
 from mocose_lib.model import View
 from mocose_lib.trainer import Alone
@@ -21,12 +22,14 @@ PATIENCE = timedelta(hours=12)  # the others wait while the first process evalua
 class Ranks(Alone):
     """The processes of this launch; each has a GPU, or they share the CPU.
 
-    Loss, gradients, queue and target are those of one process with the whole batch, up to the
-    rounding of sums. Dropout draws other numbers from the same distribution.
+    Loss, gradients, queue and target are those of one process with the whole batch, up
+    to the rounding of sums. Dropout draws other numbers from the same distribution.
     """
 
     def __init__(self):
-        from accelerate import PartialState  # a second that runs by themselves need not wait
+        from accelerate import (
+            PartialState,
+        )  # a second that runs by themselves need not wait
 
         state = PartialState(cpu=default_device() == "cpu", timeout=PATIENCE)
         atexit.register(state.destroy_process_group)
@@ -37,8 +40,8 @@ class Ranks(Alone):
         n, rest = divmod(len(view.words), self.size)
         if rest:
             raise InputError(
-                f"batch_size = {len(view.words)} cannot be split among {self.size} processes; "
-                f"set a multiple of {self.size}."
+                f"batch_size = {len(view.words)} cannot be split among {self.size} "
+                f"processes; set a multiple of {self.size}."
             )
         rows = slice(self.rank * n, (self.rank + 1) * n)
         positions = None if view.positions is None else view.positions[rows]
@@ -46,7 +49,7 @@ class Ranks(Alone):
 
     def gather(self, keys: Tensor) -> list[Tensor]:
         """Gradients of a process's loss reach the keys of every other one."""
-        return list(_Gather.apply(keys.contiguous(), self))
+        return list(all_gather(keys.contiguous()))
 
     def average(self, tensors: list[Tensor]) -> None:
         flat = torch.cat([tensor.flatten() for tensor in tensors])
@@ -59,22 +62,12 @@ class Ranks(Alone):
         torch.manual_seed(((seed * 1_000_003 + step) * self.size + self.rank) % 2**63)
 
 
-class _Gather(torch.autograd.Function):
-    @staticmethod
-    def forward(context, keys: Tensor, group: Ranks) -> tuple[Tensor, ...]:
-        context.rank, every = group.rank, [torch.empty_like(keys) for _ in range(group.size)]
-        dist.all_gather(every, keys)
-        return tuple(every)
-
-    @staticmethod
-    def backward(context, *gradients: Tensor) -> tuple[Tensor, None]:
-        every = torch.stack(gradients)
-        dist.all_reduce(every)  # what the losses of all processes ask of all keys
-        return every[context.rank], None
-
-
 @cache
 def ranks() -> Alone:
     """The processes of this launch, or this one alone."""
-    launched = "LOCAL_RANK" in os.environ  # a cluster's job may name a WORLD_SIZE by itself
-    return Ranks() if launched and int(os.environ.get("WORLD_SIZE", "1")) > 1 else Alone()
+    launched = (
+        "LOCAL_RANK" in os.environ
+    )  # a cluster's job may name a WORLD_SIZE by itself
+    return (
+        Ranks() if launched and int(os.environ.get("WORLD_SIZE", "1")) > 1 else Alone()
+    )

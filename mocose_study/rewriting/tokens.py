@@ -1,4 +1,4 @@
-"""Changes of token ids: crop and word deletion (SimCSE Table 1), and the masks of BERT."""
+"""Changes of token ids: crop, word deletion (SimCSE Table 1) and the masks of BERT."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,9 @@ from mocose_study.config import Config
 Ids = list[list[int]]
 
 
-def shortened(query: Ids, key: Ids, config: Config, generator: torch.Generator) -> tuple[Ids, Ids]:
+def shortened(
+    query: Ids, key: Ids, config: Config, generator: torch.Generator
+) -> tuple[Ids, Ids]:
     """`crop` and `word_deletion` applied to the views that `augmented_views` names."""
 
     def cut(sentences: Ids) -> Ids:
@@ -21,7 +23,7 @@ def shortened(query: Ids, key: Ids, config: Config, generator: torch.Generator) 
 
 
 def crop(ids: list[int], share: float, generator: torch.Generator) -> list[int]:
-    """A random stretch of 1 - share of the tokens between [CLS] and [SEP], at least one token."""
+    """A random stretch of 1 - share of the inner tokens, at least one."""
     length = len(ids) - 2
     if share == 0 or length < 2:
         return ids
@@ -31,11 +33,13 @@ def crop(ids: list[int], share: float, generator: torch.Generator) -> list[int]:
 
 
 def delete(ids: list[int], share: float, generator: torch.Generator) -> list[int]:
-    """Leaves out max(1, floor(share n)) random ones of the n tokens between [CLS] and [SEP]."""
+    """Leaves out max(1, floor(share n)) of the n tokens between [CLS] and [SEP]."""
     length = len(ids) - 2
     if share == 0 or length < 2:
         return ids
-    kept = torch.randperm(length, generator=generator)[max(1, int(share * length)) :] + 1
+    kept = (
+        torch.randperm(length, generator=generator)[max(1, int(share * length)) :] + 1
+    )
     return [ids[0], *(ids[i] for i in kept.sort().values), ids[-1]]
 
 
@@ -49,8 +53,9 @@ def mask_tokens(
 ) -> tuple[np.ndarray, np.ndarray]:
     """(a copy of `ids` in which tokens are masked, the flat places of these tokens).
 
-    floor(share n) of the n tokens that are not `special` are chosen. 80 % of them become the id
-    `mask`, 10 % a random id of the range `words`, and 10 % stay (Devlin et al. 2019, section 3.1).
+    floor(share n) of the n tokens that are not `special` are chosen. 80 % of them
+    become the id `mask`, 10 % a random id of the range `words`, and 10 % stay (Devlin
+    et al. 2019, section 3.1).
     """
     shown = ids.flatten()
     ordinary = np.flatnonzero(~np.isin(shown, special))

@@ -30,9 +30,9 @@ from .pool import outcomes, worker_count
 
 log = logging.getLogger(__name__)
 SHARED = (  # fields that decide what runs train on
-    "method encoder encoder_layers corpus corpus_size max_length batch_size benchmark "
-    "dev selection text_augmentation augmentation_models augmentation_rate "
-    "augmented_views positives statistics vectors sif triplets span_anchors"
+    "method encoder corpus corpus_size max_length batch_size benchmark dev selection "
+    "text_augmentation augmentation_models augmentation_rate augmented_views positives "
+    "statistics vectors sif triplets"
 )
 
 

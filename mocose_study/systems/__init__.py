@@ -9,7 +9,7 @@ from functools import partial
 
 from mocose_study.config import Config
 
-from . import mocose, simcse_st, untrained, whitening, word_counts, word_vectors
+from . import mocose, untrained, whitening, word_counts, word_vectors
 from .base import fit
 from .ct import ContrastiveTension
 from .declutr import DeCLUTR
@@ -30,7 +30,6 @@ TRAINED = {
 }
 OTHERS = {  # modules with `fit` and `inputs`
     "mocose": mocose,
-    "simcse_reference": simcse_st,
     "untrained": untrained,
     "whitening": whitening,
     "word_counts": word_counts,
@@ -45,4 +44,4 @@ INPUTS = {name: kind.inputs for name, kind in (TRAINED | OTHERS).items()}
 def saved_whole(config: Config) -> bool:
     """Whether a folder of an encoder's weights holds the system (`System.plain`)."""
     kind = TRAINED.get(config.method)
-    return kind.plain(config) if kind else OTHERS[config.method] in (mocose, simcse_st, untrained)
+    return kind.plain(config) if kind else OTHERS[config.method] in (mocose, untrained)

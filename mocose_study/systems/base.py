@@ -21,7 +21,6 @@ from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.data.corpora import column, corpus_files, hub_name, load_corpus, tokenized
 from mocose_study.data.sources import ON_HUB, checked, folder, from_hub, local
 from mocose_study.fast import accelerate
-from mocose_study.fast.parts import encode_by_parts
 from mocose_study.rewriting import text_augment
 from mocose_study.rewriting.tokens import shortened
 
@@ -42,8 +41,12 @@ class Fitted:
 def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> Encoder:
     """The encoder with which a run starts, on its device."""
     torch.manual_seed(config.seed)  # a checkpoint without pooler gets a fresh one
-    options = (config.pooling, config.encoder_layers, config.dropout, config.eval_max_length)
-    encoder = kind.load(encoders.source(config.encoder), *options).to(device)
+    encoder = kind.load(
+        encoders.source(config.encoder),
+        config.pooling,
+        dropout=config.dropout,
+        max_length=config.eval_max_length,
+    ).to(device)
     content = repr(encoder.tokenizer) + encoder.tokenizer.backend_tokenizer.to_str()
     encoder.tokenizer = TOKENIZERS.setdefault(content, encoder.tokenizer)
     if config.encoder_init == "random":
@@ -54,10 +57,6 @@ def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> 
         encoder.model = model.to(device).eval()
     if config.fast:
         accelerate(encoder)
-    if config.compiled != "none":
-        encoder.states = torch.compile(encoder.states, backend=config.compiled)
-    if config.encode_rows:
-        encode_by_parts(encoder, config.encode_rows)
     return encoder
 
 

@@ -13,11 +13,13 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from mocose_lib import Encoder
+from mocose_lib import Encoder, InputError
 from mocose_lib.shapes import Vectors
 from mocose_study.config import Config
 
-from .base import System
+from .base import System, training_ids
+
+NEGATIVES = 7  # other sentences beside each one
 
 
 def tension(first: Vectors, second: Vectors, same: Float[Tensor, " batch"]) -> Float[Tensor, ""]:
@@ -28,13 +30,23 @@ def tension(first: Vectors, second: Vectors, same: Float[Tensor, " batch"]) -> F
 
 
 class ContrastiveTension(System):
+    @staticmethod
+    def inputs(config: Config, encoder: Encoder, bar: bool = False):
+        """Token ids. Raises InputError when a batch does not hold whole groups."""
+        if config.batch_size % (NEGATIVES + 1):
+            raise InputError(
+                f"batch_size = {config.batch_size} is no multiple of {NEGATIVES + 1}: each "
+                f"sentence of ct stands beside {NEGATIVES} others."
+            )
+        return training_ids(config, encoder, bar)
+
     def __init__(self, config: Config, encoder: Encoder, inputs):
         super().__init__(config, encoder, inputs)
         self.other = copy.deepcopy(encoder)
 
     def loss(self, sentences: list[list[int]]) -> Float[Tensor, ""]:
         """Each group's first sentence with all of the group, itself included."""
-        size = self.config.ct_negatives + 1
+        size = NEGATIVES + 1
         ids, mask = self.encoder.pad(sentences)
         anchors = slice(None, None, size)
         first = self.other(self.other.words(ids[anchors]), mask[anchors])

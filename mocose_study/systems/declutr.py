@@ -3,7 +3,7 @@
 The positive of an anchor span is the mean vector of some spans around it, which overlap it, lie
 inside it or touch it. All other spans of the batch are negatives. `corpus` has to be
 "wiki_documents", which holds whole articles. The paper's pooling is "mean".
-Deviations: spans have span_min to max_length - 2 tokens (in the paper 32 to 512). The anchors of a
+Deviations: spans have SHORTEST to max_length - 2 tokens (in the paper 32 to 512). The anchors of a
 document come from equal parts of it. Masked words are a second pass over the anchors.
 """
 
@@ -22,6 +22,10 @@ from mocose_study.data.corpora import load_corpus, tokenized
 
 from .base import System, check_positions, documents
 from .masked_words import MaskedWords, numpy_generator
+
+SHORTEST = 8  # tokens of a span; the longest has max_length - 2
+ANCHORS = 2  # of a document
+POSITIVES = 2  # of an anchor
 
 
 def nt_xent(anchors: Vectors, positives: Vectors, temperature: float) -> Float[Tensor, ""]:
@@ -43,14 +47,19 @@ class DeCLUTR(System):
     def inputs(config: Config, encoder: Encoder, bar: bool = False) -> list[np.ndarray]:
         """Token ids of the documents that are long enough, without special tokens.
 
-        Raises InputError when they are fewer than a batch.
+        Raises InputError when they are fewer than a batch, or max_length leaves no span.
         """
+        if config.max_length - 2 < SHORTEST:
+            raise InputError(
+                f"max_length = {config.max_length} leaves no span of {SHORTEST} tokens beside "
+                f"two special ones; set {SHORTEST + 2} or more."
+            )
         check_positions(config, encoder)
         ids = tokenized(load_corpus(config.corpus, config.corpus_size), encoder.tokenizer, None)
         first = np.flatnonzero(np.diff(documents(config, ids))) + 1  # sentences of all but one
         lists = ids.data.table.combine_chunks().column("input_ids").chunk(0)
         texts = np.split(lists.values.to_numpy(), lists.offsets.to_numpy()[first])
-        least = 2 * config.span_anchors * config.max_length
+        least = 2 * ANCHORS * config.max_length
         texts = [text for text in texts if len(text) >= least]
         if len(texts) < config.batch_size:
             raise InputError(
@@ -62,23 +71,23 @@ class DeCLUTR(System):
 
     def size(self, a: float, b: float, rng: np.random.Generator) -> int:
         """A span's number of tokens, by Beta(a, b) between the shortest and the longest."""
-        c = self.config
-        return c.span_min + int(rng.beta(a, b) * (c.max_length - 1 - c.span_min))
+        more = self.config.max_length - 1 - SHORTEST
+        return SHORTEST + int(rng.beta(a, b) * more)
 
     def spans(self, text: np.ndarray, rng: np.random.Generator) -> tuple[list, list]:
-        """Anchors of a document (token lists), and their positives, `span_positives` for each."""
-        c, tokenizer = self.config, self.encoder.tokenizer
+        """Anchors of a document (token lists), and their positives, POSITIVES for each."""
+        tokenizer = self.encoder.tokenizer
 
         def span(start: int, size: int) -> list[int]:
             words = text[start : start + size].tolist()
             return [tokenizer.cls_token_id, *words, tokenizer.sep_token_id]
 
         anchors, positives = [], []
-        for low, high in pairwise(np.linspace(0, len(text), c.span_anchors + 1).astype(int)):
+        for low, high in pairwise(np.linspace(0, len(text), ANCHORS + 1).astype(int)):
             length = self.size(4, 2, rng)
             start = int(rng.integers(low, high - length + 1))
             anchors.append(span(start, length))
-            for _ in range(c.span_positives):
+            for _ in range(POSITIVES):
                 # anywhere from just before the anchor to just behind it
                 size = self.size(2, 4, rng)
                 last = min(start + length, len(text) - size)
@@ -93,9 +102,9 @@ class DeCLUTR(System):
         return self.loss([*chain(*anchors)], [*chain(*positives)], generator)
 
     def loss(self, anchors: list, positives: list, generator: Generator) -> Float[Tensor, ""]:
-        c, encoder = self.config, self.encoder
+        encoder = self.encoder
         ids, mask = encoder.pad(anchors)
         near, near_mask = encoder.pad(positives)
         mean = encoder(encoder.words(near), near_mask).unflatten(0, (len(anchors), -1)).mean(1)
-        loss = nt_xent(encoder(encoder.words(ids), mask), mean, c.temperature)
-        return loss + c.span_mlm_weight * self.masked_words(encoder, anchors, generator)
+        loss = nt_xent(encoder(encoder.words(ids), mask), mean, self.config.temperature)
+        return loss + self.masked_words(encoder, anchors, generator)

@@ -18,6 +18,9 @@ from mocose_study.config import Config
 
 from .base import System, statistics_texts
 
+STEPS = 6  # couplings
+WIDTH = 256  # hidden width of a coupling's network
+
 
 class Step(nn.Module):
     """Normalises every feature, rotates, shifts and scales one half by functions of the other."""
@@ -49,9 +52,8 @@ class Flow(System):
     def __init__(self, config: Config, encoder: Encoder, inputs: list[str]):
         alike = np.full(len(inputs), config.max_length)  # a vector has no length
         super().__init__(config, encoder.requires_grad_(False), inputs, alike)
-        self.steps = nn.ModuleList(
-            Step(encoder.width, config.flow_width) for _ in range(config.flow_steps)
-        ).to(encoder.device)
+        steps = (Step(encoder.width, WIDTH) for _ in range(STEPS))
+        self.steps = nn.ModuleList(steps).to(encoder.device)
         self.vectors = torch.from_numpy(encoder.encode(inputs)).to(encoder.device)
         self.normalise(self.vectors)
 

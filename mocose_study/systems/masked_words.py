@@ -15,7 +15,7 @@ from transformers import AutoModelForMaskedLM
 
 from mocose_lib import Encoder, InputError
 from mocose_study.config import Config
-from mocose_study.rewriting import language_models
+from mocose_study.rewriting import rewrite
 from mocose_study.rewriting.tokens import mask_tokens
 
 log = logging.getLogger(__name__)
@@ -35,12 +35,12 @@ class MaskedWords(nn.Module):
         try:
             if config.encoder_init == "random":
                 raise InputError("the encoder starts at random")
-            model = language_models.load(config.encoder, encoder.device, masked=True).model
+            model = rewrite.load(config.encoder, True, encoder.device)[0]
         except InputError as cause:
             log.warning("the head that predicts masked words starts afresh: %s", cause)
             model = AutoModelForMaskedLM.from_config(encoder.model.config).to(encoder.device)
         model.get_output_embeddings().weight = encoder.model.get_input_embeddings().weight
-        self.head = language_models.head_of(model)
+        self.head = rewrite.head_of(model)
 
     def forward(
         self, encoder: Encoder, sentences: list[list[int]], generator: Generator

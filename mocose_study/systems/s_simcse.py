@@ -1,7 +1,8 @@
 """S-SimCSE (Zhang and Lan 2021, eq. 4): SimCSE whose dropout rates are drawn from U(a, b).
 
 Every dropout of the encoder draws a rate of its own in every forward pass. With sentence-wise
-masks each sentence of the batch draws one. The paper does not state a and b.
+masks each sentence of the batch draws one. The paper does not state a and b; ours are
+`dropout_low` and `dropout_high`.
 Deviation: transformers computes dropout inside its attention function. There the rate is drawn
 anew per layer and pass, and it is one for all sentences; their masks still differ.
 """

@@ -4,10 +4,13 @@ import json
 from typing import Literal, get_args, get_origin
 
 import pytest
+from texts import ROOT
 
 from mocose_lib.settings import specification
 from mocose_study.config import FIELDS, PRESETS, PROFILES, Config, InputError, configure, vary
 from mocose_study.config import config as config_module
+from mocose_study.config.config import REMOVED
+from mocose_study.runs.files import run_id
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -22,7 +25,14 @@ def test_a_config_comes_back_from_its_json():
     for changes in (words, {"negatives_slice": ((0, 64), (96, 128)), "seed": 3}):
         config = configure("tiny", "code", **{"fgsm_epsilon": 0.0, **changes})
         assert Config.from_dict(json.loads(config.identity())) == config
-        assert Config.from_dict(json.loads(config.identity()) | {"freeze_steps": 0}) == config
+        assert Config.from_dict(json.loads(config.identity()) | REMOVED) == config
+
+
+def test_the_committed_runs_keep_their_names():
+    """Also those that were made before a field was added or removed."""
+    for path in sorted((ROOT / "data" / "runs" / "tiny").glob("*-*.json"))[::80]:
+        config = Config.from_dict(json.loads(path.read_text())["config"])
+        assert run_id(config) == path.stem
 
 
 BASES = [  # some values are possible only beside others

@@ -21,8 +21,6 @@ SMALL = dict(
     negatives_slice=(),
     resamples=0,
     precision="float32",
-    flow_steps=1,
-    flow_width=8,
 )
 
 

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 import torch
-from texts import open_sentences
+from texts import generator, open_sentences
 from torch import nn
 from torch.nn import functional as F
 from transformers import AutoTokenizer, DistilBertConfig, DistilBertModel
@@ -12,7 +12,8 @@ from transformers import AutoTokenizer, DistilBertConfig, DistilBertModel
 from mocose_lib import Encoder
 from mocose_lib import encoder as plain
 from mocose_study import fast
-from mocose_study.fast import accelerate, bf16_layers, first_token
+from mocose_study.config import vary
+from mocose_study.fast import accelerate, first_token
 from mocose_study.fast.dropout import PackedDropout, replace_dropout
 from mocose_study.systems import METHODS
 from mocose_study.systems.base import load_encoder
@@ -26,18 +27,17 @@ def folder(request, tiny, tiny_roberta):
 
 
 def batch(encoder: Encoder, padded: bool, shuffled: bool):
-    """ids, mask and positions of some sentences, cut to one length where none is padded."""
+    """ids, mask and positions of SENTENCES, cut to one length where none is padded."""
     ids = encoder.tokenize(SENTENCES)
     if not padded:
         ids = [tokens[: min(map(len, ids))] for tokens in ids]
     ids, mask = encoder.pad(ids)
-    order = torch.rand(mask.shape, generator=torch.Generator().manual_seed(1)).argsort(1)
+    order = torch.rand(mask.shape, generator=generator(1)).argsort(1)
     return ids, mask, order if shuffled else None
 
 
 class FixedDropout(nn.Module):
-    """Always the same mask of (batch, `length`, width), or, of attention weights, of (batch, heads,
-    `length`, `length`); the first token's part alone gets its part."""
+    """Always the same mask of (batch, `length`, width); the first token gets its part."""
 
     def __init__(self, p: float, length: int):
         super().__init__()
@@ -46,16 +46,16 @@ class FixedDropout(nn.Module):
     def forward(self, x):
         if not self.training:
             return x
-        kept = drawn(*x.shape[: max(1, x.ndim - 2)], self.length, x.shape[-1]) > self.p
-        return x * (kept[:, 0] if x.ndim == 2 else kept[..., : x.shape[-2], :])
+        kept = drawn(len(x), self.length, x.shape[-1]) > self.p
+        return x * (kept[:, 0] if x.ndim == 2 else kept)
 
 
 def drawn(*shape):
-    return torch.rand(shape, generator=torch.Generator().manual_seed(7))
+    return torch.rand(shape, generator=generator(7))
 
 
 def attention(query, key, value, attn_mask=None, dropout_p=0.0, **_):
-    """torch's, with always the same mask of (batch, heads, length, length) or of its first row."""
+    """torch's, with always the same mask of (batch, heads, length, length)."""
     scores = query @ key.mT / query.shape[-1] ** 0.5
     if attn_mask is not None:
         scores = scores.masked_fill(~attn_mask, -torch.inf)
@@ -68,9 +68,9 @@ def first_row(weights, rate):
     return weights * (drawn(*weights.shape, weights.shape[-1])[:, :, 0] > rate)
 
 
-def fast_with_fixed_masks(folder, length, monkeypatch, training, pooling="cls") -> Encoder:
-    """A fast encoder whose dropout always drops the same, at all tokens or at the first."""
-    encoder = Encoder.load(folder, pooling, dropout=0.3).train(training)
+def fast_with_fixed_masks(folder, length, monkeypatch, training) -> Encoder:
+    """A fast encoder whose dropout always drops the same."""
+    encoder = Encoder.load(folder, dropout=0.3).train(training)
     accelerate(encoder)
     replace_dropout(encoder, partial(FixedDropout, length=length))
     monkeypatch.setattr(nn.functional, "scaled_dot_product_attention", attention)
@@ -78,20 +78,21 @@ def fast_with_fixed_masks(folder, length, monkeypatch, training, pooling="cls") 
     return encoder
 
 
-def passed(encoder: Encoder, ids, mask, positions, half=False):
+def passed(encoder: Encoder, ids, mask, positions):
     """Vectors, and the gradient of all parameters as one vector."""
     encoder.zero_grad()
-    with torch.autocast("cpu", torch.bfloat16, enabled=half):
-        vectors = encoder(encoder.words(ids), mask, positions)
-    vectors.float().pow(3).sum().backward()
+    vectors = encoder(encoder.words(ids), mask, positions)
+    vectors.pow(3).sum().backward()
     gradient = torch.cat([p.grad.flatten() for p in encoder.model.parameters()])
-    return vectors.detach().float(), gradient
+    return vectors.detach(), gradient
 
 
 @pytest.mark.parametrize("training", [False, True], ids=["evaluation", "training"])
 @pytest.mark.parametrize("shuffled", [False, True], ids=["in order", "shuffled"])
 @pytest.mark.parametrize("padded", [False, True], ids=["one length", "padded"])
-def test_first_token_is_that_of_the_whole_layer(folder, monkeypatch, padded, shuffled, training):
+def test_first_token_is_that_of_the_whole_layer(
+    folder, monkeypatch, padded, shuffled, training
+):
     inputs = batch(Encoder.load(folder), padded, shuffled)
     encoder = fast_with_fixed_masks(folder, inputs[0].shape[1], monkeypatch, training)
     found = passed(encoder, *inputs)
@@ -102,46 +103,30 @@ def test_first_token_is_that_of_the_whole_layer(folder, monkeypatch, padded, shu
 
 def test_first_token_draws_the_dropout_that_torchs_attention_draws(tiny):
     """So a run's numbers stay, whichever of the two has made it."""
-    layer = Encoder.load(tiny, dropout=0.3).train().model.encoder.layer[0].attention.self
-    hidden, parts = torch.randn(5, 7, layer.all_head_size), (layer.query, layer.key, layer.value)
+    model = Encoder.load(tiny, dropout=0.3).train().model
+    layer = model.encoder.layer[0].attention.self
+    hidden, parts = (
+        torch.randn(5, 7, layer.all_head_size),
+        (layer.query, layer.key, layer.value),
+    )
     shape = (5, 7, layer.num_attention_heads, -1)
     query, key, value = (part(hidden).view(shape).transpose(1, 2) for part in parts)
     torch.manual_seed(3)
-    wanted = F.scaled_dot_product_attention(query[:, :, :1], key, value, dropout_p=0.3).flatten(1)
+    wanted = F.scaled_dot_product_attention(
+        query[:, :, :1], key, value, dropout_p=0.3
+    ).flatten(1)
     torch.manual_seed(3)
     torch.testing.assert_close(first_token._attention(layer, hidden, None), wanted)
 
 
-@pytest.mark.parametrize("pooling", ["cls", "mean", "first_last"])
-@pytest.mark.parametrize("training", [False, True], ids=["evaluation", "training"])
-@pytest.mark.parametrize("padded", [False, True], ids=["one length", "padded"])
-def test_layers_in_bf16_are_as_near_to_float32_as_autocast(
-    folder, monkeypatch, padded, training, pooling
+def test_an_unknown_structure_keeps_the_plain_pass_and_the_log_says_so(
+    tiny, tmp_path, caplog
 ):
-    inputs = batch(Encoder.load(folder), padded, shuffled=padded)
-    length = inputs[0].shape[1]
-    encoder = fast_with_fixed_masks(folder, length, monkeypatch, training, pooling)
-    exact, found = (passed(encoder, *inputs, half=half) for half in (False, True))
-    monkeypatch.setattr(bf16_layers, "applies", lambda model: False)
-    autocast = passed(encoder, *inputs, half=True)
-    for fast_part, usual, expected in zip(found, autocast, exact, strict=True):
-        assert 0 < (fast_part - expected).norm() < 2 * (usual - expected).norm()
-
-
-def test_layers_in_bf16_are_for_autocast_to_bf16(encoder):
-    assert not bf16_layers.applies(encoder.model)
-    with torch.autocast("cpu", torch.float16):
-        assert not bf16_layers.applies(encoder.model)
-    with torch.autocast("cpu", torch.bfloat16):
-        assert bf16_layers.applies(encoder.model)
-        encoder.model.config._attn_implementation = "eager"
-        assert not bf16_layers.applies(encoder.model)
-
-
-def test_an_unknown_structure_keeps_the_plain_pass_and_the_log_says_so(tiny, tmp_path, caplog):
     words = AutoTokenizer.from_pretrained(tiny)
     words.save_pretrained(tmp_path)
-    sizes = dict(dim=16, n_layers=1, n_heads=2, hidden_dim=32, max_position_embeddings=75)
+    sizes = dict(
+        dim=16, n_layers=1, n_heads=2, hidden_dim=32, max_position_embeddings=75
+    )
     settings = DistilBertConfig(vocab_size=len(words), **sizes)
     DistilBertModel(settings).save_pretrained(tmp_path)
     distilled, eager = Encoder.load(tmp_path), Encoder.load(tiny)
@@ -162,14 +147,6 @@ def test_fast_forms_are_used_only_where_the_config_says_so(small, asked):
     assert encoder.states is (fast.states if asked else plain.states)
 
 
-@pytest.mark.parametrize("pooling", ["mean", "first_last"])
-def test_other_poolings_read_every_token(tiny, monkeypatch, pooling):
-    monkeypatch.setattr(first_token, "first_token", lambda *_: pytest.fail("only [CLS] was read"))
-    encoder = Encoder.load(tiny, pooling)
-    accelerate(encoder)
-    encoder.encode(SENTENCES)
-
-
 VARIANTS = {
     "mocose": {},
     "mocose, encoder frozen": {"lr": 0.0, "head_lr": 1e-2},
@@ -182,9 +159,15 @@ VARIANTS = {
 def test_loss_curves_are_equal(small, variant):
     changes = {"steps": 16, "eval_every": 4, "selection": "last", "dropout": 0.0}
     config = small(**changes, **VARIANTS[variant])
-    quick = METHODS[config.method](config, bar=False)
-    slow = METHODS[config.method](small(fast=False, **changes, **VARIANTS[variant]), bar=False)
-    curves = [[row["loss"] for row in fitted.progress.history] for fitted in (quick, slow)]
+    quick, slow = (
+        METHODS[config.method](vary(config, fast=fast), bar=False)
+        for fast in (True, False)
+    )
+    curves = [
+        [row["loss"] for row in fitted.progress.history] for fitted in (quick, slow)
+    ]
     assert len(curves[0]) == 4 and curves[0] == pytest.approx(curves[1], abs=2e-4)
-    found, expected = (torch.from_numpy(fitted.encode(SENTENCES)) for fitted in (quick, slow))
+    found, expected = (
+        torch.from_numpy(fitted.encode(SENTENCES)) for fitted in (quick, slow)
+    )
     assert (found - expected).norm() < 1e-3 * expected.norm()

@@ -1,4 +1,4 @@
-"""Trains MoCoSE for a few steps in each of some ways and saves what came out: for test_ranks.py."""
+"""Trains MoCoSE for some steps in each of WAYS, and saves the result for test_ranks."""
 
 import sys
 
@@ -26,8 +26,8 @@ WAYS = {
     "augmented": {"token_cutoff": 0.2, "feature_cutoff": 0.1, "position_shuffle": True},
     "latest keys": {"queue_keys": "latest"},
 }
-WORDS = "a man plays the guitar while two dogs run over a green field in the early morning".split()
-SENTENCES = [" ".join(WORDS[i : i + 2 + (i * j) % 9]) for i in range(9) for j in range(9)]
+WORDS = "a man plays the guitar while two dogs run over a field in the morning".split()
+SENTENCES = [" ".join(WORDS[i % 9 :][: 2 + i % 7]) for i in range(81)]
 
 
 def trained(encoder: str, way: dict) -> dict:
@@ -41,14 +41,10 @@ def trained(encoder: str, way: dict) -> dict:
     for step in range(1, settings.steps + 1):
         train_step(trainer, *text.views(next(rows), trainer.generator), step)
         losses.append(trainer.loss)
-    weights = [
-        p.detach().flatten() for p in (*trainer.online.parameters(), *trainer.target.parameters())
-    ]
-    return {
-        "losses": torch.stack(losses),
-        "queue": trainer.queue.keys,
-        "weights": torch.cat(weights),
-    }
+    parts = (*trainer.online.parameters(), *trainer.target.parameters())
+    weights = torch.cat([p.detach().flatten() for p in parts])
+    losses = torch.stack(losses)
+    return {"losses": losses, "queue": trainer.queue.keys, "weights": weights}
 
 
 if __name__ == "__main__":

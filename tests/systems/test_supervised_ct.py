@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 from mocose_lib import InputError
 from mocose_lib.loss import info_nce
+from mocose_study.systems import METHODS, ct
 from mocose_study.systems.ct import ContrastiveTension, tension
 from mocose_study.systems.simcse_supervised import SupervisedSimCSE, read_triplets, triplet_loss
 
@@ -103,8 +104,14 @@ def test_tension_in_loops():
     assert tension(a, b, same).item() == pytest.approx(total, rel=1e-4)
 
 
-def test_every_sentence_stands_beside_itself_and_its_negatives(small):
-    config = small(method="ct", ct_negatives=3, batch_size=8, dropout=0.0, pooling="mean")
+def test_a_batch_that_holds_no_whole_groups_is_refused(small):
+    with pytest.raises(InputError, match="batch_size = 12 is no multiple of 8"):
+        METHODS["ct"](small(method="ct", batch_size=12), bar=False)
+
+
+def test_every_sentence_stands_beside_itself_and_its_negatives(small, monkeypatch):
+    monkeypatch.setattr(ct, "NEGATIVES", 3)
+    config = small(method="ct", batch_size=8, dropout=0.0, pooling="mean")
     system = built(ContrastiveTension, config)
     found = system.loss(system.encoder.tokenize(SENTENCES[:8])).item()
     vector = torch.from_numpy(system.encoder.encode(SENTENCES[:8])).double()

@@ -34,7 +34,7 @@ def make(small, tmp_path):
         shortened = {"word_deletion": 0.1} if method in SHORTENED else {}
         shortened |= {"mlm_weight": 0.1} if method in TWO_VIEWS else {}
         files = dict(corpus=str(corpus), corpus_size=240, triplets=str(tmp_path / "nli.tsv"))
-        sizes = dict(batch_size=8, span_min=4, flow_steps=2, eval_every=5)
+        sizes = dict(batch_size=8, eval_every=5)
         defaults = {**files, **sizes, **shortened, "selection": "last"}
         return small(method=method, **{**defaults, **changes})
 
@@ -75,8 +75,8 @@ def test_an_interrupted_run_ends_as_an_unbroken_one(make, eager, method, tmp_pat
 
 @pytest.mark.parametrize("method, fast", [*((m, True) for m in OF_TRAINER), ("simcse", False)])
 def test_what_is_built_is_what_the_config_says(make, method, fast, monkeypatch):
-    """Layers, pooling, lengths, dropout, rates, steps and sentences of every system."""
-    encoder = dict(encoder_layers=1, pooling="mean", eval_max_length=20, dropout=0.2, fast=fast)
+    """Pooling, lengths, dropout, rates, steps and sentences of every system."""
+    encoder = dict(pooling="mean", eval_max_length=20, dropout=0.2, fast=fast)
     training = dict(max_length=12, steps=2, lr=2e-4, head_lr=3e-4, weight_decay=0.01)
     config = make(method, **encoder, **training, batch_lengths="mixed")
     trainers, widths = [], [0]
@@ -96,7 +96,6 @@ def test_what_is_built_is_what_the_config_says(make, method, fast, monkeypatch):
     METHODS[method](config, bar=False)
     (built,) = trainers
     encoder, groups = built.online.encoder, built.optimizer.param_groups
-    assert encoder.model.config.num_hidden_layers == len(encoder.model.encoder.layer) == 1
     assert encoder.pooling == "mean" and encoder.max_length == 20
     assert (encoder.states is fast_states) == fast
     if method != "s_simcse":
@@ -109,11 +108,9 @@ def test_what_is_built_is_what_the_config_says(make, method, fast, monkeypatch):
 
 
 def test_an_encoder_that_starts_at_random_does_so_in_every_system(make):
-    """Also where sentence-transformers trains it."""
-    pytest.importorskip("accelerate", reason="sentence-transformers' trainer needs it")
     options = dict(encoder_init="random", lr=0.0, head_lr=0.0, word_deletion=0.0, mlp="never")
     expected = METHODS["untrained"](make("untrained", **options)).encode(SENTENCES)
-    for method in ("mocose", "simcse", "simcse_reference"):
+    for method in ("mocose", "simcse"):
         found = METHODS[method](make(method, mlm_weight=0.0, **options), bar=False)
         np.testing.assert_allclose(found.encode(SENTENCES), expected, atol=1e-5)
 

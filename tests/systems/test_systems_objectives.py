@@ -12,10 +12,12 @@ from torch.nn import functional as F
 
 from mocose_lib import InputError
 from mocose_study.systems import METHODS
+from mocose_study.systems import flow as flow_system
 from mocose_study.systems.base import load_encoder, train_system
 from mocose_study.systems.declutr import DeCLUTR, nt_xent
 from mocose_study.systems.flow import Flow
 from mocose_study.systems.is_bert import ISBert, disagreement
+from mocose_study.systems.masked_words import MaskedWords
 
 SENTENCES = open_sentences(12, start=50)
 
@@ -26,9 +28,10 @@ def flow_of(config):
 
 
 @pytest.fixture
-def flow(small):
+def flow(small, monkeypatch):
     """A flow that is far from the identity, and vectors."""
-    system = flow_of(small(method="flow", pooling="first_last", flow_width=8, flow_steps=3))
+    monkeypatch.setattr(flow_system, "WIDTH", 8)
+    system = flow_of(small(method="flow", pooling="first_last"))
     for parameter in system.steps.parameters():
         parameter.data += 0.3 * torch.randn(parameter.shape)
     return system, torch.randn(5, 16)
@@ -55,7 +58,7 @@ def test_the_flow_loss_is_the_negative_log_density(flow):
 
 
 def test_a_flow_starts_with_features_of_mean_0_and_variance_1(small):
-    system = flow_of(small(method="flow", flow_steps=2))
+    system = flow_of(small(method="flow"))
     x = 5 + 3 * torch.randn(500, 16)
     system.normalise(x)
     found = system.steps[0](x)[0] @ system.steps[0].rotation.T
@@ -144,12 +147,12 @@ def test_nt_xent_in_loops():
 def spanned(small, tmp_path):
     """Makes Configs of DeCLUTR on ten documents of thirty sentences."""
     corpus = str(articles(tmp_path / "articles.txt", 10, 30))
-    defaults = dict(method="declutr", corpus=corpus, corpus_size=300, pooling="mean", span_min=4)
+    defaults = dict(method="declutr", corpus=corpus, corpus_size=300, pooling="mean")
     return lambda **changes: small(**{**defaults, **changes})
 
 
 def test_spans_lie_in_one_document_and_positives_touch_their_anchor(spanned):
-    config = spanned(span_positives=3)
+    config = spanned()
     system = built(DeCLUTR, config)
     texts = Path(config.corpus).read_text().split("\n\n")
     words = system.encoder.tokenizer(texts, add_special_tokens=False)["input_ids"]
@@ -160,22 +163,23 @@ def test_spans_lie_in_one_document_and_positives_touch_their_anchor(spanned):
     sizes, kinds = [], set()
     for _ in range(100):
         anchors, positives = system.spans(document, rng)
-        assert len(anchors) == 2 and len(positives) == 6
+        assert len(anchors) == 2 and len(positives) == 4
         for i, positive in enumerate(positives):
-            a, p = anchors[i // 3][1:-1], positive[1:-1]
+            a, p = anchors[i // 2][1:-1], positive[1:-1]
             for span in (a, p):
-                assert span == list(range(span[0], span[0] + len(span))) and 4 <= len(span) <= 14
+                assert span == list(range(span[0], span[0] + len(span))) and 8 <= len(span) <= 14
             assert p[0] <= a[-1] + 1 and p[-1] + 1 >= a[0]
             kinds.add(len(set(a) & set(p)) and ("inside" if set(p) <= set(a) else "overlaps"))
             sizes.append((len(a), len(p)))
     assert kinds == {0, "inside", "overlaps"}
     longer, shorter = np.mean(sizes, axis=0)
-    assert longer == pytest.approx(4 + 10.5 * 2 / 3, abs=0.8)  # the mean of Beta(4, 2) is 2/3
-    assert shorter == pytest.approx(4 + 10.5 / 3, abs=0.8)
+    assert longer == pytest.approx(8 + 6.5 * 2 / 3, abs=0.5)  # the mean of Beta(4, 2) is 2/3
+    assert shorter == pytest.approx(8 + 6.5 / 3, abs=0.5)
 
 
-def test_an_anchors_positive_is_the_mean_of_its_spans(spanned):
-    system = built(DeCLUTR, spanned(dropout=0.0, span_mlm_weight=0.0))
+def test_an_anchors_positive_is_the_mean_of_its_spans(spanned, monkeypatch):
+    system = built(DeCLUTR, spanned(dropout=0.0))
+    monkeypatch.setattr(MaskedWords, "forward", lambda *_: 0.0)
     ids = system.encoder.tokenize(SENTENCES[:6])
     anchors, positives = ids[:2], ids[2:]
     one = [torch.from_numpy(system.encoder.encode([s]))[0] for s in SENTENCES[:6]]
@@ -185,9 +189,11 @@ def test_an_anchors_positive_is_the_mean_of_its_spans(spanned):
     torch.testing.assert_close(system.loss(anchors, positives, g), expected, rtol=1e-3, atol=1e-4)
 
 
-def test_declutr_trains_with_its_masked_words(spanned):
-    runs = [METHODS["declutr"](spanned(span_mlm_weight=w), bar=False) for w in (1.0, 0.0)]
-    with_words, without = (r.progress.history[0]["loss"] for r in runs)
+def test_declutr_trains_with_its_masked_words(spanned, monkeypatch):
+    fitted = METHODS["declutr"](spanned(), bar=False)
+    monkeypatch.setattr(MaskedWords, "forward", lambda *_: 0.0)
+    other = METHODS["declutr"](spanned(), bar=False)
+    with_words, without = (f.progress.history[0]["loss"] for f in (fitted, other))
     assert with_words > without + 1  # nats; an untrained head's masked words cost several
 
 
@@ -197,6 +203,7 @@ def test_a_corpus_without_documents_or_with_short_ones_is_refused(spanned, tmp_p
         (dict(corpus=plain, corpus_size=64), "has no documents"),
         (dict(batch_size=11), r"has 10 documents of 64 tokens .* batch_size = 11 needs"),
         (dict(max_length=80), "reads only 75 tokens"),
+        (dict(max_length=9), "leaves no span of 8 tokens"),
     ):
         with pytest.raises(InputError, match=sentence):
             METHODS["declutr"](spanned(**changes), bar=False)

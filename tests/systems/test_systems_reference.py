@@ -1,63 +1,56 @@
-"""SimCSE here beside sentence-transformers: one loss, and, without dropout, one training."""
+"""SimCSE here and sentence-transformers' MultipleNegativesRankingLoss train alike.
 
-import sys
+Both see the same batches without dropout; AdamW and clipping are torch's on both sides.
+"""
 
-import numpy as np
 import pytest
 import torch
 from making import built
 from texts import open_sentences
 
-from mocose_lib import InputError
-from mocose_study.config import vary
-from mocose_study.systems import METHODS, simcse_st
-from mocose_study.systems.base import load_encoder
 from mocose_study.systems.simcse import SimCSE
 
-SENTENCES = open_sentences(8, start=50)
-THEIRS = dict(mlp="never", selection="last", precision="float32", weight_decay=0.0)
-
-
-@pytest.fixture
-def config(small):
-    for name in ("sentence_transformers", "accelerate"):
-        pytest.importorskip(name, reason=f"{name} is for this comparison only")
-    return small(method="simcse_reference", dropout=0.0, **THEIRS)
+STEPS, BATCH = 10, 8
 
 
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
-def test_their_loss_on_a_batch_is_ours(config, pooling):
-    config = vary(config, pooling=pooling)
-    system = built(SimCSE, config)
-    ids = system.encoder.tokenize(SENTENCES, config.max_length)
-    ours = system.loss(ids, ids, torch.Generator())
-    model = simcse_st.make_model(config, system.encoder)
-    features = [model.preprocess(SENTENCES) for _ in range(2)]
-    theirs = simcse_st.make_loss(config, model)(features, torch.zeros(8))
-    assert ours.item() == pytest.approx(theirs.item(), abs=1e-5)
+def test_without_dropout_their_losses_are_ours_at_every_step(small, pooling):
+    theirs = pytest.importorskip("sentence_transformers")
+    from sentence_transformers import losses
+    from sentence_transformers.models import Pooling, Transformer
 
-
-def test_without_dropout_their_training_ends_where_ours_does(config):
-    """Batches, loss, gradients, clipping, optimiser and schedule in one."""
-    before, ours, theirs = (
-        METHODS[name](vary(config, method=name), bar=False)
-        for name in ("untrained", "simcse", "simcse_reference")
+    config = small(method="simcse", pooling=pooling, mlp="never", dropout=0.0)
+    ours = built(SimCSE, config).train()
+    rates = ("hidden_dropout_prob", "attention_probs_dropout_prob")
+    transformer = Transformer(
+        config.encoder,
+        config_kwargs=dict.fromkeys(rates, 0.0),
+        max_seq_length=config.max_length,
     )
-    assert theirs.progress.step == config.steps
-    start, a, b = (fitted.encode(SENTENCES) for fitted in (before, ours, theirs))
-    assert np.abs(a - start).max() > 0.01
-    np.testing.assert_allclose(a, b, atol=1e-4)
+    transformer.auto_model.load_state_dict(
+        ours.encoder.model.state_dict(), strict=False
+    )
+    parts = [transformer, Pooling(transformer.get_embedding_dimension(), pooling)]
+    model = theirs.SentenceTransformer(modules=parts, device="cpu")
+    mnrl = losses.MultipleNegativesRankingLoss(model, scale=1 / config.temperature)
 
+    def their_loss(texts):
+        return mnrl([model.tokenize(texts) for _ in range(2)], torch.zeros(BATCH))
 
-def test_an_encoder_kept_in_half_precision_is_trained_in_float32(config, tmp_path):
-    encoder = load_encoder(config, "cpu")
-    encoder.tokenizer.save_pretrained(tmp_path)
-    encoder.model.half().save_pretrained(tmp_path)
-    model = simcse_st.make_model(vary(config, encoder=str(tmp_path)), encoder.float())
-    assert {p.dtype for p in model.parameters()} == {torch.float32}
+    def our_loss(texts):
+        ids = ours.encoder.tokenize(texts, config.max_length)
+        return ours.loss(ids, ids, torch.Generator())
 
-
-def test_a_missing_package_is_one_sentence(small, monkeypatch):
-    monkeypatch.setitem(sys.modules, "accelerate", None)
-    with pytest.raises(InputError, match="needs the package 'accelerate', which is not installed"):
-        METHODS["simcse_reference"](small(method="simcse_reference", **THEIRS))
+    texts, curves = open_sentences(STEPS * BATCH, start=50), []
+    for system, loss_of in ((ours, our_loss), (model.train(), their_loss)):
+        optimizer, curve = torch.optim.AdamW(system.parameters(), lr=1e-3), []
+        for step in range(STEPS):
+            loss = loss_of(texts[step * BATCH :][:BATCH])
+            optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(system.parameters(), config.max_grad_norm)
+            optimizer.step()
+            curve.append(loss.item())
+        curves.append(curve)
+    assert curves[0] == pytest.approx(curves[1], abs=2e-6)
+    assert len(set(curves[0])) == STEPS

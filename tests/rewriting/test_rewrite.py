@@ -1,0 +1,202 @@
+"""Texts written anew: typos, words of a masked model, answers of another."""
+
+import hashlib
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+from texts import ODD, ROOT, SENTENCES, rng, words
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from transformers import (
+    FSMTConfig,
+    FSMTForConditionalGeneration,
+    FSMTTokenizer,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+    RobertaForMaskedLM,
+)
+
+from mocose_study.rewriting import rewrite
+from mocose_study.rewriting.rewrite import WORD, ContextualWords, drawn_words, replaced
+
+SHIPPED = ROOT / "data" / "encoders" / "tiny-cls"
+
+
+def digest(texts: list[str]) -> str:
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
+
+
+# --- words ---
+def test_words_by_hand():
+    found = words("The 3rd hen's b2b e-mail, O'Neil I said: don’t.")
+    assert found == ["The", "hen's", "mail", "said", "don’t"]
+    text = "A hen (brown) slept."
+    first, _, last = WORD.finditer(text)
+    assert replaced(text, [first, last], ["cat", "ran"]) == "A cat (brown) ran."
+    assert replaced(text, [], []) == text and drawn_words("7 % !", 0.5, rng()) == []
+
+
+@pytest.mark.parametrize("rate, number", [(0.01, 1), (0.39, 3), (1.0, 10)])
+def test_the_share_is_rounded_down_and_at_least_one(rate, number):
+    text = "one two three four five six seven eight nine ten"
+    seen = set()
+    for seed in range(50):
+        starts = [word.start() for word in drawn_words(text, rate, rng(seed))]
+        assert len(starts) == number and starts == sorted(set(starts))
+        seen.update(starts)
+    assert len(seen) == 10  # every word has its turn
+
+
+# --- typos ---
+def test_errors_by_hand():
+    cat = rewrite.errors("cat")
+    assert cat["omission"] == ["ct", "ca"] and cat["doubling"] == ["caat", "catt"]
+    assert rewrite.errors("cats")["transposition"] == ["ctas", "cast"]
+    assert set(rewrite.errors("as")["slip"]) == {"aa", "ad", "aw", "ae", "az", "ax"}
+    for pair in ("believe beleive", "accommodate acommodate", "don't dont"):
+        word, wrong = pair.split()
+        assert wrong in rewrite.errors(word)["sounds"]
+
+
+def test_typos_are_a_function_of_the_generator_and_leave_what_is_no_word():
+    """Where these change, `kinds.toml` needs a new version: runs have the old one."""
+    first, again, other = (
+        rewrite.with_typos(SENTENCES, 0.3, rng(s)) for s in (1, 1, 2)
+    )
+    assert first == again != other and digest(first) == "6e623a9a69c371f8"
+    wrong = rewrite.with_typos(ODD, 1.0, rng())
+    assert wrong[1:3] == ODD[1:3] and "(" in wrong[0] and "3.5 %" in wrong[0]
+
+
+# --- words of a masked language model ---
+@pytest.fixture(scope="module")
+def shipped():
+    return ContextualWords(*rewrite.load(str(SHIPPED), True))
+
+
+def probable(filler, text: str) -> dict[str, float]:
+    """The most probable words at the one mask of a text, and their logits."""
+    ids = filler.tokenizer(text, return_tensors="pt")
+    place = ids["input_ids"][0].tolist().index(filler.tokenizer.mask_token_id)
+    with torch.no_grad():
+        logits = filler.model(**ids).logits[0, place].tolist()
+    vocabulary = filler.tokenizer.get_vocab().items()
+    allowed = {w: logits[i] for w, i in vocabulary if w.isalpha() and len(w) > 1}
+    best = sorted(allowed, key=lambda w: -allowed[w])[: rewrite.TOP]
+    return {w: allowed[w] for w in best}
+
+
+def test_words_are_drawn_by_their_probability(shipped, monkeypatch):
+    text, n = "The hen slept.", 2_000
+    hen = [list(WORD.finditer(text))[1]]
+    monkeypatch.setattr(rewrite, "drawn_words", lambda *_: hen)
+    texts = shipped.rewrite([text] * n, 0.1, rng(), insert=False)
+    found = Counter(words(t)[1] for t in texts)
+    weights = {w: np.exp(x) for w, x in probable(shipped, "The [MASK] slept.").items()}
+    weights.pop("hen", None)  # so rare that its second draw shifts nothing
+    assert set(found) <= set(weights)
+    for word, weight in weights.items():
+        expected = n * weight / sum(weights.values())
+        assert abs(found[word] - expected) < 5 * np.sqrt(expected) + 1, word
+
+
+def test_as_many_words_are_replaced_or_inserted_as_are_drawn(shipped):
+    for insert in (False, True):
+        texts = shipped.rewrite(SENTENCES, 0.4, rng(), insert)
+        for text, other in zip(SENTENCES, texts, strict=True):
+            a, b = words(text), words(other)
+            number = max(1, int(0.4 * len(a)))
+            if insert:
+                left = iter(b)
+                assert len(b) == len(a) + number and all(word in left for word in a)
+            else:
+                changed = [(x, y) for x, y in zip(a, b, strict=True) if x != y]
+                assert len(changed) == number and WORD.split(text) == WORD.split(other)
+                assert all(x[0].isupper() == y[0].isupper() for x, y in changed)
+        odd = shipped.rewrite(ODD, 1.0, rng(), insert)
+        assert odd[1:] == ODD[1:] and "3.5 %" in odd[0]
+
+
+def test_the_draw_depends_on_the_generator_and_not_on_the_batches(shipped, monkeypatch):
+    """Where the words change, `kinds.toml` needs a new version, as with typos."""
+    first, again, other = (
+        shipped.rewrite(SENTENCES, 0.2, rng(s), False) for s in (1, 1, 2)
+    )
+    assert first == again != other and digest(first) == "da837e20093f5284"
+    monkeypatch.setattr(rewrite, "MASKED_BATCH", 1_000)
+    assert shipped.rewrite(SENTENCES, 0.2, rng(1), False) == first
+
+
+def test_a_roberta_with_byte_level_words(tmp_path):
+    """Its words start with a space; what continues a word is never put in."""
+    tokens = "<s> <pad> </s> <unk> <mask> Ġhen Ġcock Ġduck en Ġ .".split()
+    ids = {t: i for i, t in enumerate(tokens)}
+    bpe = Tokenizer(models.WordLevel(ids, unk_token="<unk>"))
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    bpe.decoder = decoders.ByteLevel()
+    names = ("bos_token", "pad_token", "eos_token", "unk_token", "mask_token")
+    special = dict(zip(names, tokens, strict=False))
+    PreTrainedTokenizerFast(tokenizer_object=bpe, **special).save_pretrained(tmp_path)
+    sizes = dict(
+        hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8
+    )
+    places = dict(
+        max_position_embeddings=22, pad_token_id=1, bos_token_id=0, eos_token_id=2
+    )
+    settings = RobertaConfig(vocab_size=len(tokens), **sizes, **places)
+    RobertaForMaskedLM(settings).save_pretrained(tmp_path)
+    filler = ContextualWords(*rewrite.load(str(tmp_path), True))
+    assert rewrite.positions(filler.model) == 20
+    assert list(filler.words.values()) == ["hen", "cock", "duck"]
+    text = " ".join(["hen"] * 30)  # what the model cannot read stays
+    found = filler.rewrite([text], 1.0, rng(), insert=False)[0].split()
+    assert {*found[:8]} == {"cock", "duck"} and {*found[10:]} == {"hen"}
+
+
+# --- answers of a sequence-to-sequence model ---
+@pytest.fixture
+def wmt19(tmp_path):
+    """A folder with a random translator of the paper's class, of letters."""
+    letters = "abcdefghijklmnopqrstuvwxyz."
+    entries = [
+        "<s>",
+        "<pad>",
+        "</s>",
+        "<unk>",
+        *letters,
+        *(c + "</w>" for c in letters),
+    ]
+    vocabulary, merges = tmp_path / "vocabulary.json", tmp_path / "merges.txt"
+    vocabulary.write_text(json.dumps({entry: i for i, entry in enumerate(entries)}))
+    merges.write_text("")
+    sizes = {"layers": 1, "ffn_dim": 16, "attention_heads": 2}
+    sizes = {
+        f"{s}_{n}": size for s in ("encoder", "decoder") for n, size in sizes.items()
+    }
+    sizes |= dict(src_vocab_size=len(entries), tgt_vocab_size=len(entries), d_model=16)
+    langs, files = ["en", "de"], map(str, (vocabulary, vocabulary, merges))
+    FSMTTokenizer(langs, *files).save_pretrained(tmp_path)
+    torch.manual_seed(3)
+    most = dict(max_position_embeddings=40, num_beams=2, init_std=0.8)
+    FSMTForConditionalGeneration(
+        FSMTConfig(langs=langs, **sizes, **most)
+    ).save_pretrained(tmp_path)
+    return tmp_path
+
+
+def test_an_answer_is_what_generate_gives_for_the_text_alone(wmt19, monkeypatch):
+    model, tokenizer = rewrite.load(str(wmt19), False)
+    texts, expected = ["two dogs ran", "a longer text than that", "it"], []
+    for text in texts:
+        ids = tokenizer(text, return_tensors="pt")["input_ids"]
+        tokens = model.generate(input_ids=ids, max_new_tokens=39)[0]
+        expected.append(
+            " ".join(tokenizer.decode(tokens, skip_special_tokens=True).split())
+        )
+    found = rewrite.answers(model, tokenizer, texts, rng())  # in one batch, padded
+    assert found == expected != texts and len(set(found)) == 3
+    silent = torch.tensor([[2, 1]] * len(texts))
+    monkeypatch.setattr(model, "generate", lambda **options: silent)
+    assert rewrite.answers(model, tokenizer, texts, rng()) == texts  # it says nothing
