@@ -34,7 +34,7 @@ class Text:
         self.lengths = np.array([len(ids) for ids in self.ids])
 
     def views(self, rows: np.ndarray, generator: Generator) -> tuple[Tokens, Tokens]:
-        """Token ids of query and key for every row of a batch: here both are the same."""
+        """Token ids of query and key for every row of a batch. Here the key's are the query's."""
         ids = [self.ids[row] for row in rows]
         return ids, ids
 

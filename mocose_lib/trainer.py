@@ -201,6 +201,9 @@ def _rounded(measured: Mapping[str, float]) -> dict[str, float]:
 
 
 def learning_rate(step: int, steps: int, warmup: int) -> float:
-    """Factor on the peak rate after `step` steps: a linear warm-up, or if smaller the decay to 0."""
+    """Factor on the peak rate after `step` steps.
+
+    It rises linearly over the warm-up and falls linearly to 0 over all steps. The smaller counts.
+    """
     warm = (step + 1) / warmup if step < warmup else 1.0
     return min(warm, 1 - step / steps)

@@ -27,9 +27,7 @@ class Ranks(SingleProcess):
     """
 
     def __init__(self):
-        from accelerate import (
-            PartialState,
-        )  # a second that runs by themselves need not wait
+        from accelerate import PartialState  # takes a second: only launches wait for it
 
         state = PartialState(cpu=default_device() == "cpu", timeout=PATIENCE)
         atexit.register(state.destroy_process_group)
@@ -65,9 +63,6 @@ class Ranks(SingleProcess):
 @cache
 def ranks() -> SingleProcess:
     """The processes of this launch, or this one alone."""
-    launched = (
-        "LOCAL_RANK" in os.environ
-    )  # a cluster's job may name a WORLD_SIZE by itself
-    return (
-        Ranks() if launched and int(os.environ.get("WORLD_SIZE", "1")) > 1 else SingleProcess()
-    )
+    launched = "LOCAL_RANK" in os.environ  # a cluster's job may name a WORLD_SIZE by itself
+    several = launched and int(os.environ.get("WORLD_SIZE", "1")) > 1
+    return Ranks() if several else SingleProcess()

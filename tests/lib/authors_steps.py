@@ -1,6 +1,6 @@
 """Trains the authors' own model for some steps, in their environment, for test_authors.
 
-Call it with a checkout of their code as current folder, by a Python that has transformers 4:
+With a checkout of their code as current folder, and a Python that has transformers 4:
 
     python authors_steps.py INPUTS RESULT
 
@@ -10,13 +10,12 @@ Both are files of torch.save. INPUTS holds a dictionary:
 - weights: embeddings, encoder, pooler, projection and predictor, by their names
 - queue: random keys at the start, (K, width), newest first
 - horizon: steps of the cosine of the moving average; None leaves that of their code
-- rate, weight_decay: of the optimiser
-- ids, mask: (steps, batch, length)
+- rate, weight_decay: of the optimiser; ids, mask: (steps, batch, length)
 
-RESULT gets the losses, all parameters and the queue. Nothing of their code is changed, and their
-Trainer has nothing of its own in a training step: that of transformers takes its place. All is in
-double precision and without dropout. Two packages that their model imports, but does not use
-here, need not be there; nor does a GPU.
+RESULT gets losses, parameters and queue. Nothing of their code is changed. Their
+Trainer differs from that of transformers in the evaluation alone: the latter trains
+here. All is on the CPU, in double precision and without dropout. Two packages that
+their model imports, but does not use here, need not be there.
 """
 
 import os
@@ -27,14 +26,12 @@ from unittest.mock import MagicMock
 import torch
 from transformers import BertConfig, Trainer, TrainingArguments
 
-NOT_USED = "icecream", "nlpaug", "nlpaug.augmenter", "nlpaug.augmenter.word"
-NO_DROPOUT = "embedding_drop_prob", "hidden_dropout_prob", "attention_probs_dropout_prob"
-AVERAGED = "encoder", "pooler", "projection"  # what has a moving average in the target
+AUGMENTERS = "nlpaug nlpaug.augmenter nlpaug.augmenter.word nlpaug.augmenter.sentence"
+DROPOUT = "embedding_drop_prob", "hidden_dropout_prob", "attention_probs_dropout_prob"
+AVERAGED = "encoder", "pooler", "projection"  # the parts of the target
 
-for missing in (*NOT_USED, "nlpaug.augmenter.sentence"):
-    sys.modules[missing] = MagicMock()
-if not torch.cuda.is_available():
-    torch.Tensor.cuda = lambda tensor, *_, **__: tensor
+sys.modules |= {package: MagicMock() for package in ("icecream", *AUGMENTERS.split())}
+torch.Tensor.cuda = lambda tensor: tensor
 sys.path.insert(0, os.getcwd())
 from mocose import MoCoSEModel  # noqa: E402
 
@@ -48,18 +45,16 @@ class InOrder(Trainer):
         return torch.utils.data.SequentialSampler(self.train_dataset)
 
     def compute_loss(self, model, inputs, return_outputs=False):
-        loss = super().compute_loss(model, inputs)
-        self.losses = [*self.losses, loss.item()]
+        self.losses += (loss := super().compute_loss(model, inputs),)
         return loss
 
 
 def model_of(given):
     """Their model at the start, as their notebook makes it."""
-    config = BertConfig(**given["config"], **dict.fromkeys(NO_DROPOUT, 0.0))
-    model = MoCoSEModel(config)
+    model = MoCoSEModel(BertConfig(**given["config"], **dict.fromkeys(DROPOUT, 0.0)))
     absent, unknown = model.load_state_dict(given["weights"], strict=False)
-    rest = {n for n in absent if not n.startswith("target_")}
-    assert not unknown and rest <= {"queue", "queue_ptr", "online_embeddings.position_ids"}
+    absent = {name for name in absent if not name.startswith(("target_", "queue"))}
+    assert not unknown and absent <= {"online_embeddings.position_ids"}
     model.queue = given["queue"].T.contiguous()
     model.prepare()
     model.target_encoder.requires_grad_(False)
@@ -74,19 +69,20 @@ def main(inputs, result):
     given = torch.load(inputs)
     torch.set_default_dtype(torch.float64)
     model, (steps, batch, length) = model_of(given), given["ids"].shape
-    ids, mask = (given[n].reshape(-1, 1, length).expand(-1, 2, -1) for n in ("ids", "mask"))
+    views = [given[n].view(-1, 1, length).expand(-1, 2, -1) for n in ("ids", "mask")]
     names = "input_ids", "attention_mask", "token_type_ids"
-    rows = [dict(zip(names, row)) for row in zip(ids, mask, torch.zeros_like(ids))]
+    every = zip(*views, torch.zeros_like(views[0]), strict=True)
+    rows = [dict(zip(names, row, strict=True)) for row in every]
     with tempfile.TemporaryDirectory() as folder:
-        rates = dict(learning_rate=given["rate"], weight_decay=given["weight_decay"])
-        rates |= dict(per_device_train_batch_size=batch, num_train_epochs=1.0, no_cuda=True)
-        arguments = TrainingArguments(folder, save_strategy="no", report_to=[], **rates)
-        trainer = InOrder(model, arguments, train_dataset=rows)
+        sizes = dict(per_device_train_batch_size=batch, num_train_epochs=1.0)
+        sizes |= dict(learning_rate=given["rate"], weight_decay=given["weight_decay"])
+        sizes |= dict(no_cuda=True, save_strategy="no", report_to=[])
+        trainer = InOrder(model, TrainingArguments(folder, **sizes), None, rows)
         trainer.train()
     assert len(trainer.losses) == steps
     for name in AVERAGED:  # what their model does at the start of the next step
         getattr(model, f"target_{name}").update(getattr(model, f"online_{name}"))
-    found = {"losses": trainer.losses, "queue": model.queue.T}
+    found = {"losses": torch.stack(trainer.losses).detach(), "queue": model.queue.T}
     torch.save(found | {"parameters": dict(model.named_parameters())}, result)
 
 
