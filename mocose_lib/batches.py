@@ -1,8 +1,12 @@
 """Which sentences make a batch, and in which order."""
 
+import logging
+
 import numpy as np
 
 from .settings import InputError, Settings
+
+log = logging.getLogger(__name__)
 
 
 def batches(lengths, settings: Settings, start: int = 0):
@@ -27,6 +31,10 @@ def batches(lengths, settings: Settings, start: int = 0):
         if not full:
             few = f"no {size} of the {len(lengths)} sentences fit batch_lengths ="
             raise InputError(f"{few} {settings.batch_lengths!r}; use 'mixed', or give more.")
+        never = sum(len(g) for g in groups if len(g) < size)
+        if epoch == 0 and 20 * never > len(lengths):
+            told = "batch_lengths = %r leaves out %d of %d sentences, too few of their length"
+            log.warning(told, settings.batch_lengths, never, len(lengths))
         if settings.batch_lengths == "equal":  # they stand sorted by length
             full = [full[i] for i in rng.permutation(len(full))]
         for rows in full:

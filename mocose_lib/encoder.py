@@ -1,7 +1,7 @@
 """A pre-trained encoder as a map from sentences to vectors."""
 
 from collections.abc import Callable, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -19,13 +19,44 @@ from .shapes import Ids, Mask, Positions, Vectors, Words
 
 Pooling = Literal["cls", "cls_pooler", "mean", "first_last"]
 FIRST_TOKEN = ("cls", "cls_pooler")  # poolings that read the first token alone
-OFFSETS = {"roberta", "xlm-roberta", "camembert", "mpnet"}  # positions start behind padding's id
 
 
 @lru_cache(maxsize=8)  # the sentences of a benchmark are tokenised once, not at every evaluation
-def token_ids(tokenizer, sentences: tuple[str, ...], limit: int) -> list[list[int]]:
-    """Token ids with special tokens, truncated to `limit`."""
+def token_ids(tokenizer, state, sentences: tuple[str, ...], limit: int) -> list[list[int]]:
+    """Token ids with special tokens, truncated to `limit`; `state` is that of `content`."""
     return tokenizer(list(sentences), truncation=True, max_length=limit)["input_ids"]
+
+
+def content(tokenizer):
+    """All that decides the ids that `tokenizer` gives now: equal to nothing where it is hidden."""
+    if (backend := getattr(tokenizer, "backend_tokenizer", None)) is None:
+        return object()
+    backend.no_truncation()  # what its last call left
+    backend.no_padding()
+    split = getattr(tokenizer, "split_special_tokens", False)
+    return backend.to_str(), tokenizer.truncation_side, split
+
+
+def position_rows(model: nn.Module) -> tuple[int, int | None]:
+    """The row that `model` reads for a first token's position, and how many rows it has (or None).
+
+    RoBERTa and its relatives begin behind the padding's id.
+    """
+    named = dict(model.named_modules()).items()
+    table = next((part for name, part in named if name.endswith("position_embeddings")), None)
+    if not hasattr(table, "weight"):
+        return 0, getattr(model.config, "max_position_embeddings", None)
+    rows: list[int] = []
+
+    def note(_, given):
+        rows.append(int(given[0].min()))
+        raise LookupError  # nothing behind it has to be computed
+
+    hook = table.register_forward_pre_hook(note)
+    with suppress(LookupError), torch.no_grad():
+        model(inputs_embeds=model.get_input_embeddings().weight[None, :1])
+    hook.remove()
+    return (rows or [0])[0], len(table.weight)
 
 
 def states(
@@ -59,8 +90,8 @@ class Encoder(nn.Module):
         check("max_length", max_length, int, Range(3))
         config = model.config
         self.model, self.tokenizer, self.pooling = model, tokenizer, pooling
-        self.offset = config.pad_token_id + 1 if config.model_type in OFFSETS else 0
-        self.positions = config.max_position_embeddings - self.offset
+        self.offset, rows = position_rows(model)
+        self.positions = rows - self.offset
         self.max_length = min(max_length, self.positions)
         self.width = config.hidden_size
         self.layer_norm_eps = getattr(config, "layer_norm_eps", 1e-12)
@@ -135,7 +166,8 @@ class Encoder(nn.Module):
     def tokenize(self, sentences: Iterable[str], max_length: int | None = None) -> list[list[int]]:
         """Token ids with special tokens, truncated to `max_length` (default: the encoder's)."""
         texts, limit = tuple(listed(sentences)), max_length or self.max_length
-        return token_ids(self.tokenizer, texts, limit) if texts else []
+        state = content(self.tokenizer)
+        return token_ids(self.tokenizer, state, texts, limit) if texts else []
 
     def pad(self, ids: list[list[int]]) -> tuple[Ids, Mask]:
         """Token ids and mask on the encoder's device, as long as the longest sentence."""

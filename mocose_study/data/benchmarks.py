@@ -125,7 +125,17 @@ def files_of(benchmark: str) -> list[str]:
         return list(dict.fromkeys(n.format(split=s) for n in names for s in ("dev", "test")))
     if benchmark in BENCHMARKS:
         return [f"open/{task}.tsv" for task in (OPEN_DEV, *OPEN_TESTS)]
-    return benchmark.split(",")
+    return own_files(benchmark)
+
+
+def own_files(names: str) -> list[str]:
+    """The files of "a.tsv,b.tsv"; where there is such a file, its name may hold commas."""
+    parts, found = names.split(","), []
+    while parts:
+        starts = [",".join(parts[:n]) for n in range(len(parts), 0, -1)]
+        found.append(next((start for start in starts if Path(start).is_file()), parts[0]))
+        parts = parts[found[-1].count(",") + 1 :]
+    return found
 
 
 def test_tables(benchmark: str) -> dict[str, pd.DataFrame]:
@@ -178,7 +188,7 @@ def outside_tables() -> dict[str, pd.DataFrame]:
 def _own_tables(names: str, split: str) -> dict[str, pd.DataFrame]:
     """Tables of files of one's own, each named after its file."""
     tables = {}
-    for path in map(Path, names.split(",")):
+    for path in map(Path, own_files(names)):
         if not path.is_file():
             known = ", ".join(BENCHMARKS)
             raise InputError(

@@ -25,7 +25,7 @@ def digests(config: Config) -> dict[str, str]:
     own = config.benchmark not in benchmarks.BENCHMARKS
     found = {"benchmark": _files(benchmarks.files_of(config.benchmark), own)}
     if config.dev:
-        found["dev"] = _files(config.dev.split(","))
+        found["dev"] = _files(benchmarks.own_files(config.dev))
     if config.method not in NO_ENCODER:
         found["encoder"] = encoders.digest(config.encoder)
         found |= {name: encoders.digest(name) for name in config.augmentation_models}

@@ -43,6 +43,8 @@ CORPORA = {  # files of the data folder, or of ON_HUB; one sentence a line
 def text_lines(paths: Sequence[Path]) -> Iterator[str]:
     """The stripped lines of text files, plain or compressed; an empty line ends each file.
 
+    Byte order marks are left out.
+
     Raises InputError, with file and line, where a file is no UTF-8 text or is cut off.
     """
     for path in paths:
@@ -52,7 +54,7 @@ def text_lines(paths: Sequence[Path]) -> Iterator[str]:
                 for number, line in enumerate(file, 1):
                     if b"\0" in line:
                         raise InputError(f"{path} is no text: line {number} holds a NUL byte.")
-                    yield line.decode("utf-8").strip()
+                    yield line.decode("utf-8").removeprefix("\ufeff").strip()
         except UNREADABLE as cause:
             raise InputError(
                 f"{path} cannot be read as UTF-8 text after line {number}: {cause}."

@@ -3,6 +3,8 @@
 MTEB (Muennighoff et al. 2023) is an extra: `pip install mteb`.
 """
 
+import hashlib
+
 import numpy as np
 from jaxtyping import Float
 from mteb.models.abs_encoder import AbsEncoder
@@ -10,17 +12,28 @@ from mteb.models.model_meta import ModelMeta, ScoringFunction
 
 from mocose_lib.evaluation.sts import Encode
 
+PROBES = ("A man plays a guitar.", "Café, 3 May 1998: no!", "the sea and the red lamp " * 200)
+
 
 class MTEBModel(AbsEncoder):
     """`encode`, any function from n sentences to (n, dim) vectors, under a name for MTEB's files.
+
+    Its revision there follows the vectors that `encode` gives now: no model gets the scores that
+    MTEB's cache holds of another one, or of the same one before its training.
 
     >>> mteb.evaluate(MTEBModel(Encoder.load("my-model").encode), mteb.get_tasks(["STS12"]))
     """
 
     def __init__(self, encode: Encode, name: str = "mocose/model"):
-        self.sentences_to_vectors = encode
-        about = {"name": name, "similarity_fn_name": ScoringFunction.COSINE}
-        self.mteb_model_meta = ModelMeta.create_empty(overwrites=about)
+        self.sentences_to_vectors, self.name = encode, name
+
+    @property
+    def mteb_model_meta(self) -> ModelMeta:
+        vectors = np.ascontiguousarray(self.sentences_to_vectors(list(PROBES)), np.float32)
+        revision = hashlib.sha256(vectors.tobytes()).hexdigest()[:12]
+        about = {"name": f"{self.name}-{revision}", "revision": revision}
+        about["similarity_fn_name"] = ScoringFunction.COSINE
+        return ModelMeta.create_empty(overwrites=about)
 
     def encode(self, inputs, **_) -> Float[np.ndarray, "n dim"]:
         """Vectors of the texts in MTEB's batches."""

@@ -19,7 +19,7 @@ import transformers
 from safetensors import SafetensorError
 
 from mocose_lib import InputError
-from mocose_lib.encoder import OFFSETS
+from mocose_lib.encoder import position_rows
 from mocose_study.config import read_toml
 from mocose_study.data.encoders import PINNED, locate
 
@@ -127,10 +127,8 @@ def head_of(model: torch.nn.Module) -> torch.nn.Module:
 
 def positions(model: torch.nn.Module) -> int:
     """How many tokens the model reads; a negative number stands for no limit."""
-    config = model.config
-    limit = getattr(config, "max_position_embeddings", -1)
-    if config.model_type in OFFSETS:
-        limit -= config.pad_token_id + 1
+    first, rows = position_rows(model)
+    limit = (rows or -1) - first
     return min(limit if limit > 0 else LONGEST, LONGEST)
 
 

@@ -54,6 +54,16 @@ def test_files_of_ones_own_test_and_one_named_chooses(study):
     assert benchmarks.test_tables(f"{a},{b}")["a test"]["score"].tolist() == [0.5, 3.0]
 
 
+def test_a_file_may_have_commas_in_its_name(study):
+    names = ["a, b,c.tsv", "plain.tsv"]
+    for name in names:
+        (study / name).write_text("score\tsentence1\tsentence2\n1\ta\tb\n2\tc\td\n")
+    both = ",".join(str(study / name) for name in names)
+    assert list(benchmarks.test_tables(both)) == ["a, b,c test", "plain test"]
+    assert list(benchmarks.dev_tables("open", str(study / names[0]))) == ["a, b,c dev"]
+    assert benchmarks.files_of("x.tsv,y.tsv") == ["x.tsv", "y.tsv"]
+
+
 def test_two_files_of_one_name_are_refused(study):
     (study / "other").mkdir()
     a, b = own(study, farm.table()), own(study, farm.table(), "other/mine.tsv")

@@ -38,6 +38,14 @@ def test_a_corpus_is_its_non_empty_lines_with_their_documents(folder):
         assert corpora.load_corpus("farm", size)["sentence"][:] == SENTENCES[:size]
 
 
+def test_byte_order_marks_are_no_part_of_a_sentence(study):
+    paths = [study / "a.txt", study / "b.txt.gz"]
+    marked = "One.\n\nTwo.\n".encode("utf-8-sig")
+    paths[0].write_bytes(marked + marked)
+    paths[1].write_bytes(gzip.compress(marked))
+    assert list(corpora.text_lines(paths)) == 2 * ["One.", "", "Two."] + ["", "One.", "", "Two.", ""]
+
+
 def test_the_open_corpus_comes_with_the_package(study):
     assert corpora.load_corpus("open", 3)["sentence"][:] == open_sentences(3)
     (study / "data" / "open").unlink()  # of this study; the checkout has it

@@ -12,11 +12,13 @@ import torch
 from conftest import same
 from safetensors.torch import load_file, save_file
 from texts import SENTENCES, open_pairs
-from transformers import AutoTokenizer, MPNetConfig, MPNetModel, logging
+from tokenizers import normalizers
+from transformers import AutoConfig, AutoModel, AutoTokenizer, logging
 
 from mocose_lib import Encoder, InputError, train
 from mocose_lib.evaluation import sts
 
+SHAPE = dict(hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32)
 POOLINGS = ("cls", "cls_pooler", "mean", "first_last")
 
 
@@ -132,14 +134,32 @@ def test_layers_and_lengths_that_are_not_there(tiny, options, said):
         Encoder.load(tiny, **options)
 
 
-def test_mpnet_counts_positions_as_roberta_does(tiny, tmp_path):
-    shape = dict(hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32)
-    settings = MPNetConfig(vocab_size=30522, max_position_embeddings=66, **shape)
-    MPNetModel(settings).save_pretrained(tmp_path)
+RELATIVES = "mpnet data2vec-text roberta-prelayernorm xlm-roberta-xl nystromformer".split()
+
+
+@pytest.mark.parametrize("kind", RELATIVES)
+def test_relatives_of_roberta_count_positions_as_it_does(tiny, tmp_path, kind):
+    most = 64 if kind == "nystromformer" else 66  # whose table has two rows more than it says
+    shape = SHAPE | {"max_position_embeddings": most, "pad_token_id": 1, "num_landmarks": 64}
+    torch.manual_seed(0)
+    AutoModel.from_config(AutoConfig.for_model(kind, **shape)).save_pretrained(tmp_path)
     AutoTokenizer.from_pretrained(tiny).save_pretrained(tmp_path)
-    encoder = Encoder.load(str(tmp_path))
+    encoder = Encoder.load(str(tmp_path), max_length=512)
     test_position_numbers_from_zero_mean_the_usual_order(str(tmp_path))
-    assert encoder.positions == 64
+    assert encoder.positions == encoder.max_length == 64
+    assert np.isfinite(encoder.encode([" ".join(SENTENCES[:20])])).all()
+
+
+def test_a_tokenizer_that_was_changed_gives_its_new_ids(tiny):
+    encoder = Encoder.load(str(tiny))
+    backend = encoder.tokenizer.backend_tokenizer
+    seen = [encoder.tokenize(["The dog ran home"])[0]]
+    backend.normalizer = normalizers.Replace("dog", "cat")
+    seen.append(encoder.tokenize(["The dog ran home"])[0])
+    encoder.tokenizer.add_tokens(["home"])
+    seen.append(encoder.tokenize(["The dog ran home"])[0])
+    assert seen[0] != seen[1] != seen[2]
+    assert seen[2] == encoder.tokenizer("The dog ran home")["input_ids"]
 
 
 def test_layers_keeps_the_first_n(folder):

@@ -50,3 +50,14 @@ def test_the_order_depends_on_the_seed_and_nothing_else():
     assert take(5) == take(5, temperature=0.1, queue_size=256, lr=0.1, head_dropout=0.2)
     assert take(5) != take(5, seed=1)
     assert take(24)[:12] != take(24)[12:]  # every epoch has its own
+
+
+def test_sentences_that_are_never_drawn_are_said_once(caplog):
+    rows = batches([5] * 10 + [6] * 3, Settings(batch_size=4, batch_lengths="equal"))
+    [next(rows) for _ in range(9)]
+    assert [r.getMessage() for r in caplog.records] == [
+        "batch_lengths = 'equal' leaves out 3 of 13 sentences, too few of their length"
+    ]
+    next(batches([5] * 100 + [6] * 3, Settings(batch_size=4, batch_lengths="equal")))
+    next(batches([5] * 10 + [6] * 3, Settings(batch_size=4, batch_lengths="mixed")))
+    assert len(caplog.records) == 1

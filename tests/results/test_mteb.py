@@ -12,12 +12,13 @@ from mocose_study.results.mteb_model import MTEBModel
 NAMES = {"STS-B": "STSBenchmark", "SICK-R": "SICK-R"}  # of MTEB; the others have one name
 
 
-def scored_by_mteb(model, pairs, name="STS12"):
+def scored_by_mteb(model, pairs, name="STS12", cache=False):
     task = mteb.get_task(name)
     columns = {c: pairs[c].tolist() for c in ("sentence1", "sentence2", "score")}
     task.dataset = datasets.DatasetDict({"test": datasets.Dataset.from_dict(columns)})
     task.data_loaded = True
-    (result,) = mteb.evaluate(model, [task], cache=None, show_progress_bar=False).task_results
+    results = mteb.ResultCache() if cache else None
+    (result,) = mteb.evaluate(model, [task], cache=results, show_progress_bar=False).task_results
     return 100 * result.get_score()
 
 
@@ -41,3 +42,16 @@ def test_the_seven_tasks_have_the_same_scores(real_data, encode):
         task = name.removesuffix(" test")
         theirs = scored_by_mteb(MTEBModel(encode), pairs, NAMES.get(task, task))
         assert theirs == pytest.approx(ours[f"{name} all"], abs=0.1)
+
+
+def test_mtebs_cache_on_disk_keeps_two_models_apart(encode, monkeypatch, tmp_path):
+    monkeypatch.setenv("MTEB_CACHE", str(tmp_path))
+    pairs = benchmarks.test_tables("sample")["images2015 test"]
+
+    def starts(sentences):
+        return encode([" ".join(s.split()[:2]) for s in sentences])
+
+    models = [encode, starts, encode]
+    first, other, again = [scored_by_mteb(MTEBModel(e), pairs, cache=True) for e in models]
+    assert again == pytest.approx(first, abs=1e-3)
+    assert other != pytest.approx(first, abs=1)
