@@ -1,8 +1,8 @@
 """Speed of a training step beside its peers and the machine's floor, and a run's parts.
 
 The peers are the authors' code and sentence-transformers. The floor is the time of the
-step's matrix products alone, at the speed of a large product. All take turns, so that other
-work on the machine slows all of them. All are in float32; on a CPU each has one thread.
+step's matrix products alone, at the speed of a large product. All take turns, so that
+other work slows all of them. All are in float32; on a CPU each has one thread.
 """
 
 import json
@@ -81,7 +81,7 @@ def step_ends(number: int, train: Callable, *arguments) -> list[float]:
 
 
 def step_seconds(steps: int, train: Callable, *arguments) -> float:
-    """What a step of `train(*arguments)` takes, a mean over `steps` after WARM others."""
+    """What a step of `train(*arguments)` takes, a mean of `steps` after WARM others."""
     ends = step_ends(WARM + steps, train, *arguments)
     return (ends[-1] - ends[WARM - 1]) / steps
 
@@ -131,8 +131,8 @@ def sentence_transformers(config: Config, device: str) -> None:
 def authors_code(config: Config, device: str, folder: Path) -> None:
     """The authors' MoCoSE, all sentences padded to the greatest length.
 
-    Call it in a process of its own: it puts stand-ins where their code needs packages that
-    no step uses, a GPU, or what transformers has dropped since.
+    Call it in a process of its own: it puts stand-ins where their code needs a GPU,
+    packages that no step uses, or what transformers has dropped since.
     """
     sys.modules.update({name: MagicMock() for name in UNUSED})
     BertPreTrainedModel.all_tied_weights_keys = {}

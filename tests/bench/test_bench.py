@@ -1,15 +1,14 @@
-"""The benchmark counts rightly, compares like with like, and says what it cannot time."""
+"""The benchmark counts rightly, and compares like with like."""
 
 import json
 import sys
-from pathlib import Path
 
 import pytest
 import torch
 
 from mocose_lib import InputError
 from mocose_study import bench, cli
-from mocose_study.config import Config, configure, vary
+from mocose_study.config import Config, configure
 from mocose_study.systems import METHODS
 
 
@@ -24,16 +23,15 @@ def linear_steps():
 # --- the floor ---
 def test_operations_of_a_linear_layer_by_hand():
     """A step: 2 x 3 x 4 x 5, and as many for the gradient by the weights."""
-    assert bench.step_flops(1, linear_steps) == 240
-    assert bench.step_flops(3, linear_steps) == 240
+    assert bench.step_flops(1, linear_steps) == bench.step_flops(3, linear_steps) == 240
 
 
 @pytest.mark.parametrize(("fast", "expected"), [(True, 1_440_768), (False, 2_653_184)])
 def test_operations_of_a_mocose_step_by_hand(small, fast, expected):
-    """4 sentences of 16 tokens, 2 layers x 16. A layer has 98,304 for queries, keys, values,
-    32,768 each for scores, mixture and output, 131,072 up and down; for [CLS] alone 24,576
-    in all. The online branch counts three times, the target once, as do 4 and 2 maps of the
-    heads with 2,048 each; the queue has 2 x 1,536."""
+    """4 sentences of 16 tokens, 2 layers x 16. A layer: 98,304 for query, key, value,
+    32,768 each for scores, mixture, output, 131,072 up and down; for [CLS] alone 24,576
+    in all. The online branch counts three times, the target once; so do 4 and 2 maps of
+    the heads with 2,048 each. The queue has 2 x 1,536."""
     config = small(corpus_size=400, batch_lengths="one", fast=fast, queue_init=12)
     train = (METHODS["mocose"], config, None, "cpu", False)
     assert bench.step_flops(1, *train) == expected
@@ -47,24 +45,17 @@ def test_the_fastest_product_counts(monkeypatch):
 
 
 # --- the clock ---
-def test_the_first_steps_do_not_count(monkeypatch):
-    times = iter([0, 10, 20, 22, 26])
+def test_the_first_steps_do_not_count_and_all_others_must_be_there(monkeypatch):
+    times = iter([0, 10, 20, 22, 26, *range(9)])
     monkeypatch.setattr(bench, "now", lambda: next(times))
     assert bench.step_seconds(2, linear_steps) == 3
-    with pytest.raises(
-        StopIteration
-    ):  # the clock is watched until the last step, no longer
-        next(times)
-
-
-def test_a_training_that_ends_too_early_is_no_measurement():
     with pytest.raises(ValueError, match="ended after 9 of 13 steps"):
         bench.step_seconds(10, linear_steps)
 
 
 # --- the peers ---
 def test_sentence_transformers_trains_the_same_shape_in_float32(study, monkeypatch):
-    """Encoders are stored in float16, in which a product on a CPU takes many times as long."""
+    """Encoders are stored in float16, in which a CPU is many times slower."""
     seen, trains = [], bench.optimise
     monkeypatch.setattr(bench, "optimise", lambda *a: [seen.append(a[1]), trains(*a)])
     config = Config(**bench.ENDLESS | {"method": "simcse", "fgsm_epsilon": 0.0})
@@ -111,16 +102,11 @@ def test_the_authors_code_is_timed_in_a_process_of_its_own(study, tmp_path):
 # --- one measurement ---
 def test_ratios_by_hand():
     """Each is formed within a round, in which all had the same machine."""
-    mine = {"MoCoSE": [1.0, 4.0, 2.0], "SimCSE": [1.0, 1.0, 1.0]}
-    theirs = {
-        "authors' code": [3.0, 8.0, 5.0],
-        "sentence-transformers": [2.0, 1.0, 4.0],
-    }
-    found = bench.table({"seconds": {**mine, **theirs, "floor": [0.5, 1.0, 1.0]}})
-    ratios = dict(zip(found.index, found["ratio"], strict=True))
-    assert ratios == dict(
-        zip([*mine, *theirs, "floor"], [1, 1, 2.5, 2, 0.5], strict=True)
-    )
+    rows = {"MoCoSE": [1.0, 4.0, 2.0], "SimCSE": [1.0, 1.0, 1.0]}
+    rows |= {"authors' code": [3.0, 8.0, 5.0], "floor": [0.5, 1.0, 1.0]}
+    found = bench.table({"seconds": rows | {"sentence-transformers": [2.0, 1.0, 4.0]}})
+    theirs = found.loc[["authors' code", "floor", "sentence-transformers"], "ratio"]
+    assert theirs.tolist() == [2.5, 0.5, 2]
     assert found.loc["MoCoSE", ["median", "min", "max"]].tolist() == [2000, 1000, 4000]
 
 
@@ -138,19 +124,7 @@ def test_the_command_times_all_and_writes_one_file(study, monkeypatch, capsys):
     assert list(record["run"]) == ["imports", "token ids", "steps", "evaluations"]
 
 
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({"repeats": 0}, "repeats and steps must be 1 or more"),
-        ({"steps": -1}, "repeats and steps must be 1 or more"),
-        ({"device": "cuda"}, "device = 'cuda' needs a GPU"),
-        ({"authors": Path("data")}, "has no mocose.py; give a checkout"),
-        ({"encoder": "no-such"}, "encoder 'no-such' is neither a folder"),
-    ],
-)
-def test_bad_input_in_one_sentence(study, monkeypatch, changes, told):
+def test_a_gpu_that_is_not_there(study, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    run = vary(configure("smoke"), encoder=changes.pop("encoder", "tiny"))
-    asked = {"device": "cpu", "repeats": 1, "steps": 1} | changes
-    with pytest.raises(InputError, match=told):
-        bench.bench(run, **asked)
+    with pytest.raises(InputError, match="needs a GPU"):
+        bench.bench(configure("smoke"), "cuda", repeats=1, steps=1)
