@@ -76,7 +76,7 @@ class Results(Sized):
 class Pretrain(Data):
     """Trains an encoder on masked words into data/encoders/<name>; goes on where it stopped."""
 
-    profile: str = "tiny"  # A profile of pre-training, such as tiny or mini.
+    profile: str = "tiny-words"  # A profile of pre-training, such as tiny-words or mini.
     folder: Path | None = None  # Where the encoder goes; default: data/encoders/<profile>.
     card: bool = False  # Only writes the model card anew, with the scores of the runs there are.
 

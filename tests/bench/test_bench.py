@@ -32,7 +32,8 @@ def test_operations_of_a_mocose_step_by_hand(small, fast, expected):
     32,768 each for scores, mixture, output, 131,072 up and down; for [CLS] alone 24,576
     in all. The online branch counts three times, the target once; so do 4 and 2 maps of
     the heads with 2,048 each. The queue has 2 x 1,536."""
-    config = small(corpus_size=400, batch_lengths="one", fast=fast, queue_init=12)
+    sizes = dict(corpus_size=400, queue_init=12, batch_negatives=False)
+    config = small(batch_lengths="one", fast=fast, **sizes)
     train = (METHODS["mocose"], config, None, "cpu", False)
     assert bench.step_flops(1, *train) == expected
 
