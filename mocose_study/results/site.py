@@ -57,9 +57,20 @@ def make_report(profile: str) -> Path:
         Sphinx(
             source, None, made, Path(folder, "trees"), "html", told, **silent
         ).build()
-        shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(made, target)
+        replace(target, made)
     return target / "index.html"
+
+
+def replace(target: Path, made: Path) -> None:
+    """Copies a folder to `target`, which is the old one, whole, until the new one is there."""
+    new, old = (target.with_name(f".{target.name}.{age}") for age in ("new", "old"))
+    for rest in (new, old):
+        shutil.rmtree(rest, ignore_errors=True)
+    shutil.copytree(made, new)
+    if target.exists():
+        target.rename(old)
+    new.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def notebooks(profile: str) -> dict[str, Path]:
