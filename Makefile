@@ -1,4 +1,5 @@
-# make study   the whole study at PROFILE (default: quick, offline, minutes)
+# make study   the whole study at PROFILE (default: quick, offline, minutes), or of it
+#              NOTEBOOKS="04 20" and their runs alone
 # make test    the tests
 # make report  the executed notebooks of PROFILE as a site: report/<profile>/index.html
 # FLAGS are handed on to snakemake: for a cluster, say.
@@ -6,13 +7,14 @@
 
 PROFILE ?= quick
 DATA    ?=
+NOTEBOOKS ?=
 CORES   ?= $(shell getconf _NPROCESSORS_ONLN)
 FLAGS   ?=
 PYTHON  ?= python3
 BIN     := .venv/bin
 
 # recipes read these from the environment, so that the shell never takes their text for commands
-export PROFILE DATA CORES
+export PROFILE DATA CORES NOTEBOOKS
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export TOKENIZERS_PARALLELISM := false
 export HF_HUB_DISABLE_TELEMETRY := 1
@@ -29,7 +31,7 @@ study test: export OMP_NUM_THREADS := 1
 .PHONY: study test test-slow report lab clean-quick
 
 study: .venv/installed
-	@exec $(BIN)/python -m mocose_study.runs.study $(FLAGS)
+	@MOCOSE_MAKE=$$PPID exec $(BIN)/python -m mocose_study.runs.study $(FLAGS)
 
 test: .venv/installed
 	$(with_data) $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile \

@@ -10,13 +10,17 @@ import sys
 from itertools import dropwhile, takewhile
 from pathlib import Path
 
-import tyro
-from transformers.utils.logging import disable_progress_bar
+try:  # these take seconds
+    import tyro
+    from transformers.utils.logging import disable_progress_bar
 
-from mocose_study.config import Config, InputError, choose
-from mocose_study.config.profiles import fields_of
+    from mocose_study.config import Config, InputError, choose
+    from mocose_study.config.profiles import fields_of
 
-from . import single, study
+    from . import single, study
+except KeyboardInterrupt:
+    sys.stderr.write("mocose: interrupted before anything began\n")
+    sys.exit(130)
 
 KINDS = (single.Run, study.Grid, study.Results, study.Pretrain, study.Report)
 KINDS += (study.Bench, study.Claims, single.Evaluate, single.Embed)
@@ -90,6 +94,7 @@ def main() -> None:
         logging.getLogger(noisy).setLevel(logging.ERROR)
     disable_progress_bar()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: in one line
+    command = None
     try:
         command = parsed(sys.argv[1:])
         if folder := getattr(command, "data", None):
@@ -108,6 +113,7 @@ def main() -> None:
             raise
         said, code = "the memory is full; a smaller batch_size or queue_size needs less", 2
     except KeyboardInterrupt:
-        said, code = "interrupted; the same command goes on from here", 130
+        then = getattr(command, "INTERRUPTED", "the same command goes on from here")
+        said, code = f"interrupted; {then}", 130
     sys.stderr.write(f"mocose: {said}\n")
     sys.exit(code)

@@ -96,6 +96,8 @@ class Pretrain(Data):
 class Report(Sized):
     """The executed notebooks of a profile as a site."""
 
+    INTERRUPTED = "the last report, if there is one, is as it was"
+
     def main(self) -> None:
         from mocose_study.results.site import make_report
 

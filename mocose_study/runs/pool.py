@@ -4,7 +4,6 @@ import multiprocessing
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import as_completed
 from functools import partial
@@ -58,15 +57,9 @@ def start_worker() -> None:
 
 
 def end_with_parent(end: Callable[[], object]) -> None:
-    """Calls `end` once the process that started this one is gone."""
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        end()
-
-    threading.Thread(target=watch, daemon=True).start()
+    """Calls `end` once the process that started this one is gone, perhaps long since."""
+    parent = multiprocessing.parent_process()
+    threading.Thread(target=lambda: (parent.join(), end()), daemon=True).start()
 
 
 def worker_count(wanted: int | None) -> int:

@@ -1,74 +1,66 @@
-"""`make study`: Snakemake behind a lock, and nothing left of it once it is killed.
+"""`make study`: a process that makes the study, and nothing left of it after a kill.
 
-PROFILE, DATA and CORES come from the environment, so that no shell reads them; what is on the
-command line goes to Snakemake. Snakemake leads a process group: all that it starts ends with it.
+PROFILE, NOTEBOOKS, DATA and CORES come from the environment, so that no shell reads
+them; what is on the command line goes to Snakemake. This process imports nothing that
+takes time, so that Ctrl-C is one line at any moment.
 """
 
-import contextlib
-import fcntl
+import multiprocessing
 import os
 import signal
-import subprocess
 import sys
-import time
+from contextlib import suppress
 from pathlib import Path
-
-from mocose_study.config import PROFILES, InputError, choose
-
-LOCK = Path("data/cache/study.lock")
-ENGINE = (sys.executable, "-m", "snakemake", "--snakefile", "Snakefile")
 
 
 def main() -> int:
     """Exit codes: Snakemake's; 2 bad input, said in one sentence; 130 interrupted."""
+    make = int(os.environ.get("MOCOSE_MAKE", os.getppid()))
+    os.environ |= surroundings(dict(os.environ))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # and so does what is started here
+    job = multiprocessing.get_context("spawn").Process(target=study)
+    job.start()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        profile = os.environ["PROFILE"]
-        choose(PROFILES, profile, "profile")
-        if data := os.environ.get("DATA"):
-            if not Path(data).is_dir():
-                raise InputError(f"DATA = {data!r} is no folder; give the folder with the data.")
-            os.environ["MOCOSE_DATA"] = str(Path(data).resolve())
-        LOCK.parent.mkdir(parents=True, exist_ok=True)
-        with LOCK.open("w") as lock:
-            _wait_for(lock)
-            return _study(profile, lock)
-    except InputError as wrong:
-        sys.stderr.write(f"make study: {wrong}\n")
-        return 2
+        while job.is_alive() and os.getppid() == make:
+            job.join(0.2)
     except KeyboardInterrupt:
-        sys.stderr.write("make study: interrupted; the same command goes on from here\n")
+        told = "what is done is kept, and the same command makes the rest"
+        sys.stderr.write(f"make study: interrupted; {told}\n")
         return 130
-
-
-def _wait_for(lock) -> None:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        print("another `make study` is at work in this folder; waiting for it to end", flush=True)
-        fcntl.flock(lock, fcntl.LOCK_EX)
-
-
-def _study(profile: str, lock) -> int:
-    """Snakemake holds the lock, too: a study that lost its launcher is not alone until it ends."""
-    engine = (*ENGINE, "--config", f"profile={profile}", "--cores", os.environ.get("CORES") or "1")
-    if any(Path(".snakemake/locks").glob("*")):  # of a killed one: we have the lock
-        subprocess.run((*engine, "--unlock", "--quiet", "all"), check=True)
-    how = ("--rerun-incomplete", "--keep-going", "--quiet", "rules")
-    parent = os.getppid()
-    job = subprocess.Popen(
-        (*engine, *how, *sys.argv[1:]),
-        start_new_session=True,
-        pass_fds=[lock.fileno()],
-        env={**os.environ, "MOCOSE_LAUNCHED": "1"},
-    )
-    try:
-        while job.poll() is None and os.getppid() == parent:
-            time.sleep(0.2)
     finally:
-        with contextlib.suppress(ProcessLookupError):
+        with suppress(ProcessLookupError):
             os.killpg(job.pid, signal.SIGKILL)  # everything is made to go on after that
-    return job.wait()
+        job.kill()
+    return job.exitcode or 0
+
+
+def study() -> None:
+    """Leads a process group: all that it starts ends with it, and with `main`."""
+    os.setsid()
+    from mocose_study.runs import plan, pool
+
+    pool.end_with_parent(lambda: os.killpg(0, signal.SIGKILL))
+    sys.exit(plan.make(sys.argv[1:]))
+
+
+def surroundings(given: dict[str, str]) -> dict[str, str]:
+    """What makes the study need no home, no user name, and no Python but its own."""
+    own = Path("data/cache/home").resolve()
+    caches = given.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
+    return {
+        "USER": "study",
+        "HF_HOME": str(Path(caches, "huggingface")),  # stays where the user has it
+        **given,
+        "XDG_CACHE_HOME": str(own),
+        "IPYTHONDIR": str(own / "ipython"),
+        "MPLCONFIGDIR": str(own / "matplotlib"),
+        "JUPYTER_RUNTIME_DIR": str(own / "jupyter"),
+        "JUPYTER_PATH": "",  # else its kernels come first
+        "JUPYTER_PREFER_ENV_PATH": "1",
+        "PATH": os.pathsep.join((str(Path(sys.executable).parent), given["PATH"])),
+    }
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ The Makefile is the repository's; Snakemake runs a workflow of one job that slee
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,19 +14,18 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import nbformat
 import psutil
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook
 from texts import ROOT, wait_for
 
+from mocose_study.runs.files import run_file, write_run
+from mocose_study.runs.plan import Plan
+from mocose_study.runs.study import surroundings
 from mocose_study.sections import GRIDS
 
 WORKFLOW = """
-import os, signal
-from pathlib import Path
-from mocose_study.runs.pool import end_with_parent
-
-end_with_parent(lambda: os.killpg(0, signal.SIGKILL))
-
 rule work:
     output: "done"
     shell: "touch started; while [ ! -e go ]; do sleep 0.1; done; echo $MOCOSE_DATA > {output}"
@@ -55,7 +55,16 @@ def start(folder, **variables):
     """make study, without looking whether .venv is up to date."""
     words = [f"{name}={value}" for name, value in variables.items()]
     return subprocess.Popen(
-        ["make", "-f", ROOT / "Makefile", "-o", ".venv/installed", "study", "CORES=1", *words],
+        [
+            "make",
+            "-f",
+            ROOT / "Makefile",
+            "-o",
+            ".venv/installed",
+            "study",
+            "CORES=1",
+            *words,
+        ],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -70,15 +79,19 @@ def at_work(folder) -> list[psutil.Process]:
     found = []
     for process in psutil.process_iter():
         try:
-            if Path(process.cwd()) == folder and process.status() != psutil.STATUS_ZOMBIE:
+            if (
+                Path(process.cwd()) == folder
+                and process.status() != psutil.STATUS_ZOMBIE
+            ):
                 found.append(process)
         except psutil.Error:
             continue
     return found
 
 
-def snakemake(folder) -> psutil.Process:
-    return next(p for p in at_work(folder) if "snakemake" in p.cmdline())
+def named(folder, word: str) -> psutil.Process | None:
+    found = (p for p in at_work(folder) if word in " ".join(p.cmdline()))
+    return next(found, None)
 
 
 def clone(folder: Path) -> Path:
@@ -94,19 +107,21 @@ def check_executed(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_a_killed_study_leaves_nothing_and_goes_on_beside_no_other(folder):
-    for victim in ("make", "snakemake", "all"):
+    for victim in ("make", "study", "all"):
         job = start(folder, PROFILE="smoke")
         wait_for((folder / "started").exists)
         if victim == "all":
             for process in at_work(folder):
                 process.kill()
         else:
-            (job if victim == "make" else snakemake(folder)).send_signal(signal.SIGKILL)
+            (job if victim == "make" else named(folder, "spawn_main")).kill()
         job.communicate()
         wait_for(lambda: not at_work(folder), 60)
         (folder / "started").unlink()
     first = start(folder, PROFILE="smoke", DATA="meine Daten ü")
-    wait_for((folder / "started").exists)  # the lock of the killed ones did not hold it up
+    wait_for(
+        (folder / "started").exists
+    )  # the lock of the killed ones did not hold it up
     second = start(folder, PROFILE="smoke")
     assert "at work in this folder; waiting for it to end" in second.stdout.readline()
     (folder / "go").touch()
@@ -126,15 +141,22 @@ def test_ten_kills_of_the_real_study_change_no_number(tmp_path):
             if attempt < kills:
                 time.sleep(rng.random() * span / 3)
                 found = at_work(folder)
-                for process in found if rng.random() < 0.5 else rng.sample(found, bool(found)):
+                for process in (
+                    found if rng.random() < 0.5 else rng.sample(found, bool(found))
+                ):
                     with suppress(psutil.Error):
                         process.kill()
-                if attempt % 2:  # else what was not killed goes on, and the next one waits for it
+                if (
+                    attempt % 2
+                ):  # else what was not killed goes on, and the next one waits for it
                     job.kill()
             told, _ = job.communicate(timeout=900) if attempt == kills else ("", None)
         assert job.returncode == 0, told
         span = time.monotonic() - begun
-        runs = {p.name: json.loads(p.read_text()) for p in folder.glob("data/runs/smoke/*.json")}
+        runs = {
+            p.name: json.loads(p.read_text())
+            for p in folder.glob("data/runs/smoke/*.json")
+        }
         numbers[name] = {run: content["metrics"] for run, content in runs.items()}
         check_executed(folder)
         wait_for(lambda folder=folder: not at_work(folder), 60)
@@ -154,22 +176,44 @@ def test_the_study_needs_no_network(tmp_path):
     check_executed(folder)
 
 
-def test_ctrl_c_ends_in_one_line(folder):
+@pytest.mark.parametrize("begun", ["spawn_main", "started"])
+def test_ctrl_c_ends_in_one_line(folder, begun):
     job = start(folder, PROFILE="smoke")
-    wait_for((folder / "started").exists)
-    launcher = next(p for p in at_work(folder) if "mocose_study.runs.study" in p.cmdline())
-    launcher.send_signal(signal.SIGINT)
-    told, _ = job.communicate(timeout=300)
-    assert "make study: interrupted; the same command goes on from here" in told
-    assert "Traceback" not in told and not at_work(folder)
+    wait_for(lambda: (folder / begun).exists() or named(folder, begun))
+    named(folder, "mocose_study.runs.study").send_signal(signal.SIGINT)
+    told = job.communicate(timeout=300)[0].splitlines()
+    told = [line for line in told if not line.startswith(("make", "Assuming"))] + told[
+        -2:-1
+    ]
+    assert told[-1].startswith("make study: interrupted; what is done is kept")
+    assert not [line for line in told if "Traceback" in line] and not at_work(folder)
+
+
+def test_a_study_killed_while_it_starts_leaves_nothing(folder):
+    job = start(folder, PROFILE="smoke")
+    wait_for(lambda: named(folder, "spawn_main"))
+    named(folder, "mocose_study.runs.study").kill()
+    job.communicate()
+    wait_for(lambda: not at_work(folder), 60)
+    assert not (folder / "started").exists()
 
 
 @pytest.mark.parametrize(
     ("variables", "told"),
     [
-        ({"PROFILE": "quick; touch x"}, "there is no profile 'quick; touch x'; choose one of"),
+        (
+            {"PROFILE": "quick; touch x"},
+            "there is no profile 'quick; touch x'; choose one of",
+        ),
         ({"PROFILE": '$(touch x)" && touch "y'}, "there is no profile"),
-        ({"PROFILE": "smoke", "DATA": "no; touch x"}, "DATA = 'no; touch x' is no folder"),
+        (
+            {"PROFILE": "smoke", "DATA": "no; touch x"},
+            "DATA = 'no; touch x' is no folder",
+        ),
+        (
+            {"PROFILE": "smoke", "NOTEBOOKS": "4; touch x"},
+            "there is no notebook '4;'",
+        ),
     ],
 )
 def test_text_of_a_variable_is_a_sentence_and_never_a_command(folder, variables, told):
@@ -178,6 +222,122 @@ def test_text_of_a_variable_is_a_sentence_and_never_a_command(folder, variables,
     said, _ = job.communicate()
     assert told in said and "Traceback" not in said and job.returncode == 2
     assert sorted(os.listdir(folder)) == before
+
+
+# --- what there is to make ---
+BOOK = """
+from pathlib import Path
+folder = Path("figures", profile)
+folder.mkdir(parents=True, exist_ok=True)
+(folder / "04_ema.csv").write_text("0.85")
+"""
+RUNS = sorted(
+    {c for g in GRIDS.values() if g.notebook == "04_ema" for c in g.configs("smoke")},
+    key=str,
+)
+
+
+@pytest.fixture
+def small(folder, monkeypatch):
+    """A checkout of one section, whose runs are there and whose notebook draws a figure."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("MOCOSE_STUDY", str(folder))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    (folder / "Snakefile").write_text((ROOT / "Snakefile").read_text())
+    (folder / "notebooks").mkdir()
+    parameters = new_code_cell("profile = 1", metadata={"tags": ["parameters"]})
+    kernel = {"name": "python3", "language": "python", "display_name": "Python"}
+    cells = [parameters, new_code_cell(BOOK)]
+    book = new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    for name in ("04_ema", "12$(touch x);", "11 copy (1)"):
+        nbformat.write(book, folder / "notebooks" / f"{name}.ipynb")
+    for run in RUNS:
+        write_run(run_file(run, "smoke"), {"seconds": 7200.0})
+    return folder
+
+
+def change(path: Path) -> None:
+    path.write_text(path.read_text().replace("0", "1"))
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+HARMS = {
+    "data/runs/smoke/*.json": (Path.unlink, change, cut, Path.touch),
+    "data/executed/smoke/04_ema.ipynb": (Path.unlink, change, cut),
+    "figures/smoke/04_ema.csv": (Path.unlink, change, cut),
+    "figures/smoke": (shutil.rmtree,),
+    "notebooks/04_ema.ipynb": (change,),
+}
+
+
+def test_what_is_missing_changed_or_old_is_made_again_and_nothing_else(small):
+    """In a home that is none, and beside another kernel of the same name."""
+    kernel = small / "jupyter" / "kernels" / "python3"
+    kernel.mkdir(parents=True)
+    (kernel / "kernel.json").write_text(
+        '{"argv": ["false"], "display_name": "another"}'
+    )
+    variables = {
+        "HOME": "/dev/null/home",
+        "JUPYTER_PATH": small / "jupyter",
+        "PROFILE": "smoke",
+    }
+    first = start(small, **variables)
+    said, _ = first.communicate()
+    assert first.returncode == 0, said
+    assert f"0 of {len(RUNS)} runs to make; 1 of 1 notebooks to execute" in said
+    assert said.count("is left out, since it is no section's notebook") == 2
+    assert not (small / "x").exists()
+    plan = Plan("smoke", ["04_ema"])
+    for pattern, harms in HARMS.items():
+        for harm in harms:
+            plan.read()
+            assert plan.forget() == []
+            copy = Path(shutil.copytree(small, small.parent / "copy", symlinks=True))
+            time.sleep(0.01)
+            harm(next(small.glob(pattern)))
+            plan.read()
+            assert plan.forget() == ["04_ema"], (pattern, harm)
+            shutil.rmtree(small)
+            copy.rename(small)
+            os.chdir(small)
+    next(small.glob("data/runs/smoke/*.json")).unlink()
+    shutil.rmtree(small / "figures")
+    plan.read()
+    assert "1 of 1 notebooks" in plan.told(plan.forget(), "4")
+    assert plan.told([], "4").startswith(
+        f"profile smoke: 1 of {len(RUNS)} runs to make, about 0.5 hours by the times of"
+    )
+    again = start(small, **variables)
+    said, _ = again.communicate()
+    assert again.returncode == 0, said
+    assert len(list(small.glob("data/runs/smoke/*.json"))) == len(RUNS)
+    assert (small / "figures/smoke/04_ema.csv").read_text() == "0.85"
+    begun, third = os.times(), start(small, **variables)
+    said, _ = third.communicate()
+    assert third.returncode == 0 and "0 of 1 notebooks to execute" in said
+    ended = os.times()  # of the processor, since others may work beside a test
+    took = ended.children_user + ended.children_system
+    assert took - begun.children_user - begun.children_system < 15
+
+
+def test_what_a_study_lacks_is_one_sentence_before_anything_starts(small):
+    before = sorted(small.rglob("*"))
+    job = start(small, PROFILE="base", NOTEBOOKS="04", HOME="/dev/null/home")
+    told = job.communicate()[0].splitlines()
+    (said,) = [line for line in told if "profile base" in line]
+    assert job.returncode == 2 and sorted(small.rglob("*")) == before
+    assert (
+        "lacks benchmark real, encoder bert-base-uncased, corpus wiki1m; of the" in said
+    )
+
+
+def test_a_study_needs_no_name_of_its_user():
+    assert surroundings({"PATH": ""})["USER"]
+    assert surroundings({"PATH": "", "USER": "me"})["USER"] == "me"
 
 
 # --- the jobs that it would start: as large as the runs of a profile are short ---
