@@ -43,7 +43,7 @@ def save(encoder, folder: Path, normalize: bool) -> Path:
 
 
 def _modules(encoder, normalize: bool):
-    """Name, settings and weights of every module behind one another."""
+    """Name, settings and weights of every module, in the order in which they are applied."""
     width, layers = encoder.width, encoder.model.config.num_hidden_layers
     mean = encoder.pooling in ("mean", "first_last")
     yield "Transformer", {}, {}

@@ -1,4 +1,4 @@
-"""MoCoSE's loop, Algorithm 1: views -> query, keys -> loss -> step -> EMA -> enqueue."""
+"""MoCoSE's step, Algorithm 1: views -> query, keys -> loss -> step -> EMA -> enqueue."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -8,7 +8,6 @@ import torch
 from torch import Generator, Tensor
 
 from .augment import distorted
-from .batches import batches
 from .ema import decay_at, update_ema
 from .encoder import Encoder
 from .evaluation import staleness
@@ -19,7 +18,7 @@ from .model import Branch, View, target_of
 from .queue import NegativeQueue
 from .settings import InputError, Settings
 from .shapes import Ids, Mask
-from .trainer import Alone, Checkpoint, Measure, Progress, Trainer
+from .trainer import Checkpoint, Measure, Progress, SingleProcess, Trainer
 
 Tokens = list[list[int]]  # token ids of every sentence
 STALENESS_AT = (0.25, 0.5, 0.75)  # shares of the training at which the queue's age is measured
@@ -35,7 +34,7 @@ class Text:
         self.lengths = np.array([len(ids) for ids in self.ids])
 
     def views(self, rows: np.ndarray, generator: Generator) -> tuple[Tokens, Tokens]:
-        """Token ids of query and key for every row of a batch: here both are the same."""
+        """Token ids of query and key for every row of a batch. Here the key's are the query's."""
         ids = [self.ids[row] for row in rows]
         return ids, ids
 
@@ -44,6 +43,7 @@ class MoCoSE(Trainer):
     """A MoCoSE in training: what every trainer has, the target branch, the queue, and FGSM."""
 
     stateful = (*Trainer.stateful, "target", "queue")
+    text: Text
 
     def __init__(self, settings: Settings, encoder: Encoder):
         encoder.check_dropout()
@@ -58,6 +58,12 @@ class MoCoSE(Trainer):
         self.queue = NegativeQueue(size, online.dim, init, fill, growth, encoder.device)
         self.fgsm = FGSM(settings.fgsm_epsilon, settings.fgsm_gradient)
         self.recent: list[tuple[Tensor, Tensor]] = []  # batches behind the queue, newest first
+
+    def step(self, rows: np.ndarray, step: int) -> None:
+        train_step(self, *self.text.views(rows, self.generator), step)
+        measured_at = [int(share * self.settings.steps) for share in STALENESS_AT]
+        if self.settings.queue_size and step in measured_at:
+            self.progress.staleness.append({"step": step, **staleness_of(self)})
 
     def state(self) -> dict:
         return super().state() | {"gradient": self.fgsm.gradient, "recent": self.recent}
@@ -77,33 +83,29 @@ def train(
     probe: Measure | None = None,
     checkpoint: Checkpoint | None = None,
     bar: bool = True,
-    ranks: Alone | None = None,
+    ranks: SingleProcess | None = None,
 ) -> Progress:
     """Trains `encoder` in place as MoCoSE and leaves the chosen weights in it.
 
     `evaluate(step)` returns numbers by name. With `choose` the weights with the highest "score"
     are kept, else the last ones. `probe(step)` is called every `probe_every` steps. An interrupted
     training goes on from `checkpoint` to the numbers of an unbroken one; the caller deletes it.
-    `sentences` may be like `Text`. `ranks` makes this process one of several. Raises InputError for
+    `sentences` may be a `Text`. `ranks` makes this process one of several. Raises InputError for
     too few sentences or too long ones, and FloatingPointError for a loss that is not finite.
     """
     settings = settings or Settings()
-    text = sentences if hasattr(sentences, "views") else Text(encoder, sentences, settings)
+    text = sentences if isinstance(sentences, Text) else Text(encoder, sentences, settings)
     trainer = MoCoSE(settings, encoder)
-    trainer.ranks = ranks or trainer.ranks
-    trainer.resume(checkpoint)
-    trainer.probe_if_due(probe if trainer.progress.step == 0 else None)
-    rows = batches(text.lengths, settings, start=trainer.progress.step)
-    for step in trainer.steps("mocose", bar):
-        train_step(trainer, *text.views(next(rows), trainer.generator), step)
-        # evaluate and save, where due
-        if settings.queue_size and step in [int(share * settings.steps) for share in STALENESS_AT]:
-            trainer.progress.staleness.append({"step": step, **staleness_of(trainer)})
-        trainer.probe_if_due(probe)
-        trainer.evaluate_if_due(evaluate, choose)
-        trainer.save_if_due(checkpoint)
-    trainer.restore_best()
-    return trainer.progress
+    trainer.text, trainer.ranks = text, ranks or trainer.ranks
+    return trainer.run(
+        text.lengths,
+        name="mocose",
+        evaluate=evaluate,
+        choose=choose,
+        probe=probe,
+        checkpoint=checkpoint,
+        bar=bar,
+    )
 
 
 def train_step(trainer: MoCoSE, query_tokens: Tokens, key_tokens: Tokens, step: int) -> None:

@@ -4,23 +4,32 @@ import json
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import Any
+from typing import Protocol, runtime_checkable
 
+import numpy as np
 import torch
 from torch import Tensor, cuda, nn
 from tqdm.auto import tqdm
 
+from .batches import batches
 from .heads import stream
 from .optimizer import make_optimizer
 from .settings import InputError, Settings
 
 log = logging.getLogger(__name__)
 Measure = Callable[[int], Mapping[str, float]]  # step -> numbers; "score" chooses the checkpoint
-# due() says whether to write(state) now, and read(device) gives the last state, or None
-Checkpoint = Any
+
+
+@runtime_checkable
+class Checkpoint(Protocol):
+    """Where the state of a training is kept while it runs."""
+
+    def due(self) -> bool: ...  # whether it is time to write
+    def write(self, state: dict) -> None: ...
+    def read(self, device: torch.device) -> dict | None: ...
 
 
 @dataclass
@@ -36,7 +45,7 @@ class Progress:
     trajectory: list[dict] = field(default_factory=list)  # step, and what the probe gave
 
 
-class Alone:
+class SingleProcess:
     """One process. In a subclass for several, each encodes its own rows of the same views."""
 
     rank, size = 0, 1  # the process with rank 0 evaluates, and writes checkpoints
@@ -64,7 +73,7 @@ class Trainer:
     """
 
     stateful: tuple[str, ...] = ("online", "optimizer", "schedule")
-    ranks = Alone()
+    ranks = SingleProcess()
 
     def __init__(self, settings: Settings, online: nn.Module, scored: nn.Module, more=()):
         self.settings, self.online, self.scored = settings, online, scored
@@ -102,6 +111,36 @@ class Trainer:
         """Goes on from `checkpoint` if it holds a state."""
         if checkpoint and (state := checkpoint.read(self.trained[0].device)):
             self.load(state)
+
+    def step(self, rows: np.ndarray, step: int) -> None:
+        """One training step, number `step`, on the examples with the numbers `rows`."""
+        raise NotImplementedError
+
+    def run(
+        self,
+        lengths: Sequence[int],
+        *,
+        name: str,
+        evaluate: Measure | None = None,
+        choose: bool = True,
+        probe: Measure | None = None,
+        checkpoint: Checkpoint | None = None,
+        bar: bool = True,
+    ) -> Progress:
+        """Trains to the end, from `checkpoint` on, and leaves the chosen weights.
+
+        `lengths` has a number for each training example, see `batches`.
+        """
+        self.resume(checkpoint)
+        self.probe_if_due(probe if self.progress.step == 0 else None)
+        rows = batches(lengths, self.settings, start=self.progress.step)
+        for step in self.steps(name, bar):
+            self.step(next(rows), step)
+            self.probe_if_due(probe)
+            self.evaluate_if_due(evaluate, choose)
+            self.save_if_due(checkpoint)
+        self.restore_best()
+        return self.progress
 
     def steps(self, name: str, bar: bool) -> Iterator[int]:
         """The numbers of the steps that are left, counted from 1, behind a progress bar."""
@@ -162,6 +201,9 @@ def _rounded(measured: Mapping[str, float]) -> dict[str, float]:
 
 
 def learning_rate(step: int, steps: int, warmup: int) -> float:
-    """Factor on the peak rate after `step` steps: a linear warm-up, or if smaller the decay to 0."""
+    """Factor on the peak rate after `step` steps.
+
+    It rises linearly over the warm-up and falls linearly to 0 over all steps. The smaller counts.
+    """
     warm = (step + 1) / warmup if step < warmup else 1.0
     return min(warm, 1 - step / steps)

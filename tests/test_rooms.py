@@ -33,9 +33,9 @@ LIBRARY_NEEDS = {
     "jaxtyping",
     "tqdm",
 }
-# The aims are 1,500 lines for the library and 8,000 for both packages. Until they are reached,
+# The aims are 1,400 lines for the library and 6,700 for both packages. Until they are reached,
 # today's sizes are the bounds, so that they can only fall.
-LINES = {"library": 1_500, "both": 10_350, "file": 250, "function": 40}
+LINES = {"library": 1_665, "both": 9_150, "file": 250, "function": 40}
 
 
 def sources(folder: Path) -> list[Path]:

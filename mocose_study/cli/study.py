@@ -3,12 +3,14 @@
 What a command needs is imported when it runs, so that help and errors come at once.
 """
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from tyro.conf import Positional
 
-from mocose_study.config import choose
+from mocose_study.config import InputError, choose, configure, vary
 from mocose_study.config.profiles import PRETRAINING
 from mocose_study.data.files import encoders_folder
 
@@ -102,24 +104,27 @@ class Report(Sized):
 
 @dataclass(frozen=True)
 class Bench(Sized):
-    """Speed of training and evaluation beside their peers and the machine's floor."""
+    """Speed of a training step beside its peers and the machine's floor."""
 
-    # Rounds in which all that is compared takes turns; default: the profile's.
-    repeats: int | None = None
-    # Training of each competitor in each round; default: the profile's.
-    seconds: float | None = None
-    # Some of training, breakdown, evaluation, cost, grid, memory, pretraining, start, gpu.
-    parts: tuple[str, ...] = ()
-    authors: Path | None = None  # A checkout of the authors' public code, to be timed beside ours.
+    encoder: str | None = None  # As for `mocose run`; default: the profile's.
+    device: Literal["cpu", "cuda"] | None = None  # Default: the GPU where there is one.
+    repeats: int = 5  # Rounds in which all that is compared takes turns.
+    steps: int = 20  # Timed steps of each in each round.
+    authors: Path | None = None  # A checkout of the authors' code, to be timed, too.
 
     def main(self) -> None:
-        from mocose_study.bench import tables
-        from mocose_study.bench.run import bench
+        from mocose_study.bench import bench, table
+        from mocose_study.fast.processor import default_device
 
-        path = bench(self.profile, self.repeats, self.seconds, self.parts, self.authors)
-        shown = tables.ratios(tables.read(path))
-        if len(shown):
-            print(_text(shown))
+        run = configure(self.profile)
+        run = vary(run, encoder=self.encoder or run.encoder)
+        device = self.device or default_device()
+        path = bench(run, device, self.repeats, self.steps, self.authors)
+        record = json.loads(path.read_text())
+        print("Milliseconds a step, and their ratio to ours:")
+        print(_text(table(record).reset_index()))
+        print(f"Seconds of a run of profile {self.profile}:")
+        print("\n".join(f"{part:12}{x:8.1f}" for part, x in record["run"].items()))
         print(path)
 
 

@@ -42,7 +42,7 @@ class Config(Settings):
     corpus: str = "open"  # a name in CORPORA, a text file, or a data set of the hub
     corpus_size: Annotated[int, Range(2)] = 40_000  # sentences
     benchmark: str = "open"  # open, real, sample (a part of open), or one's own "a.tsv,b.tsv"
-    dev: str = ""  # a file whose pairs choose checkpoints; the geometry is of the benchmark's own
+    dev: str = ""  # a file whose pairs choose checkpoints, in place of the benchmark's
     pooling: Literal["cls", "cls_pooler", "mean", "first_last"] = "cls"
     dropout: Share = 0.1
     fast: bool = True  # the faster forms of `fast/`; their random numbers are others

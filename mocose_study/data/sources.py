@@ -69,9 +69,9 @@ def checked(data: Path, name: str) -> Path:
     if expected is not None and sha256(path) != expected:
         raise InputError(f"data file {name} is damaged: its checksum is not that of SHA256SUMS.")
     if not (data / "SHA256SUMS").exists():
-        warn_once(f"nothing vouches for the files of {data}, since it has no SHA256SUMS")
+        warn_once(f"{data} has no SHA256SUMS, so its files are not checked")
     elif expected is None:
-        warn_once(f"nothing vouches for {name} of {data}, since its SHA256SUMS does not name it")
+        warn_once(f"{name} is not checked: SHA256SUMS of {data} does not name it")
     return path
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.distributed.nn.functional import all_gather
 
 from mocose_lib.model import View
-from mocose_lib.trainer import Alone
+from mocose_lib.trainer import SingleProcess
 from mocose_study.config import InputError
 
 from .processor import default_device
@@ -19,7 +19,7 @@ from .processor import default_device
 PATIENCE = timedelta(hours=12)  # the others wait while the first process evaluates
 
 
-class Ranks(Alone):
+class Ranks(SingleProcess):
     """The processes of this launch; each has a GPU, or they share the CPU.
 
     Loss, gradients, queue and target are those of one process with the whole batch, up
@@ -27,9 +27,7 @@ class Ranks(Alone):
     """
 
     def __init__(self):
-        from accelerate import (
-            PartialState,
-        )  # a second that runs by themselves need not wait
+        from accelerate import PartialState  # takes a second: only launches wait for it
 
         state = PartialState(cpu=default_device() == "cpu", timeout=PATIENCE)
         atexit.register(state.destroy_process_group)
@@ -63,11 +61,8 @@ class Ranks(Alone):
 
 
 @cache
-def ranks() -> Alone:
+def ranks() -> SingleProcess:
     """The processes of this launch, or this one alone."""
-    launched = (
-        "LOCAL_RANK" in os.environ
-    )  # a cluster's job may name a WORLD_SIZE by itself
-    return (
-        Ranks() if launched and int(os.environ.get("WORLD_SIZE", "1")) > 1 else Alone()
-    )
+    launched = "LOCAL_RANK" in os.environ  # a cluster's job may name a WORLD_SIZE by itself
+    several = launched and int(os.environ.get("WORLD_SIZE", "1")) > 1
+    return Ranks() if several else SingleProcess()

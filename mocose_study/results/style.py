@@ -68,8 +68,10 @@ def dots(ax: Axes, y: float, values: np.ndarray, color: str) -> None:
 
 
 def dot_rows(ax: Axes, rows: dict[str, np.ndarray]) -> None:
-    """The dots of every row {label: values}. A control that the axis of the others has no room for
-    is there as a number, its mean: what is there to do harm would stretch the axis."""
+    """The dots of every row {label: values}.
+
+    A control far outside the others' range is written as its mean: its dots would stretch the axis.
+    """
     for y, label in sorted(enumerate(rows), key=lambda row: is_control(row[1])):
         values, color = rows[label], color_of(label)
         low, high = ax.get_xlim()

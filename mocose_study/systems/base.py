@@ -10,7 +10,6 @@ from torch import Generator, Tensor, nn
 from transformers import AutoModel
 
 from mocose_lib import Encoder, InputError, evaluate
-from mocose_lib.batches import batches
 from mocose_lib.evaluation.sts import Encode, cached
 from mocose_lib.shapes import Vectors
 from mocose_lib.train import Text
@@ -189,26 +188,34 @@ def fit(kind: type[System], config: Config, checkpoint=None, device="cpu", bar=T
     return train_system(config, system, checkpoint, bar)
 
 
+class SystemTrainer(Trainer):
+    """Trains a system by the loss that it gives for each batch."""
+
+    def __init__(self, config: Config, system: System):
+        super().__init__(config, system.train(), system)
+
+    def step(self, rows: np.ndarray, step: int) -> None:
+        kind, half = self.trained[0].device.type, self.settings.precision == "bf16"
+        with torch.autocast(kind, torch.bfloat16, enabled=half):
+            loss = self.scored.batch_loss(rows, self.generator)
+        self.optimise(loss, step)
+
+
 def train_system(
     config: Config, system: System, checkpoint: Checkpoint | None = None, bar: bool = True
 ) -> Fitted:
     """Trains `system` in place and leaves the chosen weights in it, as `mocose_lib.train` does."""
     system.encoder.check_dropout()
     torch.manual_seed(config.seed)
-    trainer = Trainer(config, system.train(), system)
     evaluation = Evaluation(config, system.encode, Probe(system.encode, config.benchmark))
-    trainer.resume(checkpoint)
-    trainer.probe_if_due(evaluation.probe if trainer.progress.step == 0 else None)
-    half = config.precision == "bf16"
-    autocast = torch.autocast(system.encoder.device.type, torch.bfloat16, enabled=half)
-    rows = batches(system.lengths, config, start=trainer.progress.step)
-    for step in trainer.steps(config.method, bar):
-        with autocast:
-            loss = system.batch_loss(next(rows), trainer.generator)
-        trainer.optimise(loss, step)
-        trainer.probe_if_due(evaluation.probe)
-        trainer.evaluate_if_due(evaluation, config.selection != "last")
-        trainer.save_if_due(checkpoint)
-    trainer.restore_best()
-    encode = evaluation.encode_chosen(trainer.progress)
-    return Fitted(encode, trainer.progress, system.encoder if system.plain(config) else None)
+    progress = SystemTrainer(config, system).run(
+        system.lengths,
+        name=config.method,
+        evaluate=evaluation,
+        choose=config.selection != "last",
+        probe=evaluation.probe,
+        checkpoint=checkpoint,
+        bar=bar,
+    )
+    encode = evaluation.encode_chosen(progress)
+    return Fitted(encode, progress, system.encoder if system.plain(config) else None)

@@ -34,7 +34,7 @@ def trained(encoder: str, way: dict) -> dict:
     sizes = {"steps": 5, "batch_size": 8, "queue_size": 24, "queue_init": 8}
     exact = {"head_dropout": 0.0, "fgsm_epsilon": 0.0, "lr": 1e-5, "head_lr": 1e-5}
     settings = Settings(**{**sizes, **exact, **way})
-    trainer = MoCoSE(settings, Encoder.load(encoder, dropout=0.0))
+    trainer = MoCoSE(settings, Encoder.load(encoder, dropout=0.0).double())
     trainer.ranks, losses = ranks(), []
     text = Text(trainer.scored, SENTENCES, settings)
     rows = batches(text.lengths, settings)
@@ -48,6 +48,7 @@ def trained(encoder: str, way: dict) -> dict:
 
 
 if __name__ == "__main__":
+    torch.set_default_dtype(torch.float64)  # FGSM's signs would enlarge rounding
     encoder, folder = sys.argv[1:]
     found = {name: trained(encoder, way) for name, way in WAYS.items()}
     torch.save(found, f"{folder}/{ranks().size}-{ranks().rank}.pt")

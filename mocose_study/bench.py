@@ -1,0 +1,249 @@
+"""Speed of a training step beside its peers and the machine's floor, and a run's parts.
+
+The peers are the authors' code and sentence-transformers. The floor is the time of the
+step's matrix products alone, at the speed of a large product. All take turns, so that other
+work on the machine slows all of them. All are in float32; on a CPU each has one thread.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
+from itertools import cycle
+from pathlib import Path
+from random import Random
+from unittest.mock import MagicMock
+
+import pandas as pd
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
+from torch.utils.flop_counter import FlopCounterMode
+from tqdm.auto import tqdm
+from transformers import AutoConfig, AutoTokenizer, BertPreTrainedModel
+
+from mocose_lib import Encoder, InputError, evaluate
+from mocose_study.config import Config, vary
+from mocose_study.data.atomic import write_atomically
+from mocose_study.data.benchmarks import dev_tables
+from mocose_study.data.corpora import load_corpus
+from mocose_study.data.encoders import source
+from mocose_study.data.files import study_folder
+from mocose_study.fast.processor import processor
+from mocose_study.runs.pool import outcomes
+from mocose_study.systems import METHODS
+
+WARM = 3  # steps before the clock starts
+SENTENCES = 4_000
+ENDLESS = {"steps": 1_000_000, "eval_every": 1_000_000, "corpus_size": SENTENCES}
+ENDLESS |= {"batch_lengths": "mixed", "batch_negatives": True, "mlp": "never"}
+ENDLESS |= {"queue_init": 512, "fgsm_epsilon": 5e-9, "fgsm_gradient": "stale"}
+SIDE = {"cpu": 1024, "cuda": 8192}  # of two square matrices, for the fastest product
+OURS = {"authors' code": "MoCoSE", "sentence-transformers": "SimCSE", "floor": "MoCoSE"}
+DROPOUT = {"hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}
+OFF = "token_drop_prob feature_drop_prob token_shuffle contextual_wordembs_aug age_test"
+NOTEBOOK = DROPOUT | dict.fromkeys(OFF.split(), 0) | {"neg_queue_slice_span": 256}
+NOTEBOOK |= {"mlp_layers": 2, "proj_layers": 1, "embedding_drop_prob": 0.1}
+UNUSED = ("icecream", "nlpaug", "nlpaug.augmenter.word", "nlpaug.augmenter.sentence")
+
+
+class Enough(Exception):
+    """Ends a training from inside."""
+
+
+def now() -> float:
+    """Seconds on the clock, once the GPU has done what it was given."""
+    if torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+def step_ends(number: int, train: Callable, *arguments) -> list[float]:
+    """When each of the first steps of an optimiser in `train(*arguments)` ended."""
+    ends = []
+
+    def tick(*_) -> None:
+        ends.append(now())
+        if len(ends) == number:
+            raise Enough
+
+    hook = register_optimizer_step_post_hook(tick)
+    try:
+        train(*arguments)
+    except Enough:
+        return ends
+    finally:
+        hook.remove()
+    raise ValueError(f"the training ended after {len(ends)} of {number} steps")
+
+
+def step_seconds(steps: int, train: Callable, *arguments) -> float:
+    """What a step of `train(*arguments)` takes, a mean over `steps` after WARM others."""
+    ends = step_ends(WARM + steps, train, *arguments)
+    return (ends[-1] - ends[WARM - 1]) / steps
+
+
+def step_flops(steps: int, train: Callable, *arguments) -> float:
+    """Operations of a step's matrix products, 2 m k n each; a mean over `steps`."""
+    with FlopCounterMode(display=False) as counter:
+        step_ends(steps, train, *arguments)
+    return counter.get_total_flops() / steps
+
+
+def peak(device: str, tries: int = 20) -> float:
+    """Operations a second of a large matrix product, the best of some."""
+    n = SIDE[device]
+    a, b = torch.randn(2, n, n, device=device)
+    return max(2 * n**3 / clocked(torch.matmul, a, b) for _ in range(tries))
+
+
+def sentences() -> list[str]:
+    return load_corpus("open", SENTENCES)["sentence"][:]
+
+
+def clocked(work: Callable, *arguments) -> float:
+    """Seconds of `work(*arguments)`."""
+    start = now()
+    work(*arguments)
+    return now() - start
+
+
+def sentence_transformers(config: Config, device: str) -> None:
+    """SimCSE with their tokens, model and MultipleNegativesRankingLoss."""
+    from sentence_transformers import SentenceTransformer, losses, models, util
+
+    folder, options = str(source(config.encoder)), {"config_kwargs": DROPOUT}
+    bert = models.Transformer(folder, max_seq_length=config.max_length, **options)
+    pooling = models.Pooling(bert.get_embedding_dimension(), "cls")
+    model = SentenceTransformer(modules=[bert, pooling], device=device)
+    contrast = losses.MultipleNegativesRankingLoss(model, scale=1 / config.temperature)
+
+    def loss(batch: list[str]) -> torch.Tensor:
+        views = (model.preprocess(batch) for _ in range(2))
+        return contrast([util.batch_to_device(view, device) for view in views], None)
+
+    optimise(loss, model, config, sentences())
+
+
+def authors_code(config: Config, device: str, folder: Path) -> None:
+    """The authors' MoCoSE, all sentences padded to the greatest length.
+
+    Call it in a process of its own: it puts stand-ins where their code needs packages that
+    no step uses, a GPU, or what transformers has dropped since.
+    """
+    sys.modules.update({name: MagicMock() for name in UNUSED})
+    BertPreTrainedModel.all_tied_weights_keys = {}
+    BertPreTrainedModel.get_head_mask = lambda self, mask, layers: [None] * layers
+    BertPreTrainedModel.get_extended_attention_mask = lambda self, mask, *_: (
+        (1 - mask[:, None, None].float()) * torch.finfo().min
+    )
+    if device == "cpu":
+        torch.Tensor.cuda = lambda self: self
+    sys.path.insert(0, str(folder))
+    from mocose import MoCoSEModel
+
+    shape, size = AutoConfig.from_pretrained(source(config.encoder)), config.queue_size
+    asked = {"K": size, "K_start": size, "ema_decay": config.ema_decay, "fgsm": 5e-9}
+    shape.update(NOTEBOOK | asked | {"out_size": shape.hidden_size})
+    model = MoCoSEModel(shape).to(device)
+    model.target_encoder.requires_grad_(False)
+    model.target_pooler.requires_grad_(False)
+    tokenizer = AutoTokenizer.from_pretrained(source(config.encoder))
+    whole = dict(padding="max_length", truncation=True, max_length=config.max_length)
+    ids = tokenizer(sentences(), return_tensors="pt", **whole)["input_ids"].to(device)
+
+    def loss(batch: torch.Tensor) -> torch.Tensor:
+        mask = (batch != tokenizer.pad_token_id).long()
+        return model(batch, mask, torch.zeros_like(batch)).loss
+
+    optimise(loss, model, config, ids.unsqueeze(1))
+
+
+def optimise(loss: Callable, model: torch.nn.Module, config: Config, examples) -> None:
+    """Trains for ever: a plain loop stands in for the trainers that the peers use."""
+    model.train().float()  # the study's encoders are stored in float16
+    trained = [p for p in model.parameters() if p.requires_grad]
+    optimizer = torch.optim.AdamW(trained, config.lr, weight_decay=config.weight_decay)
+    size = config.batch_size
+    for start in cycle(range(0, len(examples) - size + 1, size)):
+        optimizer.zero_grad()
+        loss(examples[start : start + size]).backward()
+        torch.nn.utils.clip_grad_norm_(trained, config.max_grad_norm)
+        optimizer.step()
+
+
+def authors_seconds(time_step: Callable, folder: Path) -> float:
+    ((_, seconds, error),) = outcomes(time_step, [folder], 1)
+    if error:
+        raise InputError(f"the authors' code failed: {error!r}.")
+    return seconds
+
+
+def turns(config: Config, device: str, steps: int, authors: Path | None) -> dict:
+    """Functions that time a step of each system, by its name."""
+    step, mocose = partial(step_seconds, steps), METHODS["mocose"]
+    alone = vary(config, method="simcse", fgsm_epsilon=0.0)
+    flops = step_flops(2, mocose, config, None, "cpu", False)
+    found = {
+        "MoCoSE": partial(step, mocose, config, None, device, False),
+        "SimCSE": partial(step, METHODS["simcse"], alone, None, device, False),
+        "floor": lambda: flops / peak(device),
+    }
+    if find_spec("sentence_transformers"):
+        theirs = partial(step, sentence_transformers, alone, device)
+        found["sentence-transformers"] = theirs
+    if authors:
+        theirs = partial(step, authors_code, config, device)
+        found["authors' code"] = partial(authors_seconds, theirs, authors)
+    return found
+
+
+def run_parts(run: Config, device: str, step: float) -> dict[str, float]:
+    """Seconds of a run's parts with such steps; token ids are kept for later runs."""
+    encoder = Encoder.load(source(run.encoder), run.pooling).to(device)
+    script = [sys.executable, "-c", "import mocose_study.runs.run"]
+    read = clocked(encoder.tokenize, sentences(), run.max_length)
+    look = partial(evaluate, encoder.encode, dev_tables(run.benchmark, run.dev))
+    first, later = clocked(look), clocked(look)  # the first makes token ids, too
+    return {
+        "imports": clocked(subprocess.check_call, script),
+        "token ids": read * run.corpus_size / SENTENCES,
+        "steps": run.steps * step,
+        "evaluations": first + (run.steps // run.eval_every - 1) * later,
+    }
+
+
+def bench(
+    run: Config, device: str, repeats: int, steps: int, authors: Path | None = None
+) -> Path:
+    """Times a step of all in turns, and a run's parts; may raise InputError."""
+    if min(repeats, steps) < 1:
+        raise InputError("repeats and steps must be 1 or more.")
+    if device == "cuda" and not torch.cuda.is_available():
+        raise InputError("device = 'cuda' needs a GPU for torch; leave it out.")
+    if authors and not (authors / "mocose.py").is_file():
+        raise InputError(f"{authors} has no mocose.py; give a checkout of their code.")
+    torch.set_num_threads(1)
+    config = Config(encoder=run.encoder, **ENDLESS)
+    work, order = turns(config, device, steps, authors), Random(0)
+    seconds = {system: [] for system in work}
+    for _ in tqdm(range(repeats), "rounds"):
+        for system in order.sample(list(work), len(work)):
+            seconds[system].append(work[system]())
+    record = {"encoder": Path(run.encoder).name, "machine": processor(device)}
+    name = re.sub(r"\W+", "-", " ".join(record.values()))
+    parts = run_parts(run, device, pd.Series(seconds["MoCoSE"]).median())
+    record |= {"torch": torch.__version__, "seconds": seconds, "run": parts}
+    path = study_folder() / "data" / "runs" / "bench" / f"{name}.json"
+    return write_atomically(path, lambda p: p.write_text(json.dumps(record, indent=1)))
+
+
+def table(record: dict) -> pd.DataFrame:
+    """Milliseconds a step over the rounds; the ratio is to that of ours beside it."""
+    ms = 1000 * pd.DataFrame(record["seconds"])
+    ratio = ms / ms[[OURS.get(system, system) for system in ms]].to_numpy()
+    found = ms.agg(["median", "min", "max"]).T.assign(ratio=ratio.median())
+    return found.sort_values("median").rename_axis("system")

@@ -1,0 +1,146 @@
+"""Twenty steps of the preset `code` against the authors' own code as they published it.
+
+That is no part of this repository, and needs an older transformers. Two environment
+variables say where both are:
+
+- MOCOSE_AUTHORS: a checkout of github.com/xbdxwyh/mocose
+- MOCOSE_AUTHORS_PYTHON: a Python 3.11 after `pip install torch 'transformers==4.30.*'
+  accelerate==0.20.3 'setuptools<81'`
+
+`authors_steps.py` runs there. Both sides start with equal weights and an equal queue;
+dropout is off and all is in double precision. Theirs pads every batch to one length,
+ours to its longest sentence. Their moving average turns back after 15,000 steps; a
+shorter horizon shows that, too.
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+from conftest import of_the_method
+from texts import open_sentences
+
+from mocose_lib import Encoder, Settings
+from mocose_lib.batches import batches
+from mocose_lib.train import MoCoSE, Text, train_step
+from mocose_study.config.profiles import PRESETS
+
+STEPS, RATE, LENGTH = 20, 1e-3, 16
+SIZES = dict(steps=STEPS, batch_size=8, queue_size=40, queue_init=10, max_length=LENGTH)
+SIZES |= dict(lr=RATE, head_lr=RATE, weight_decay=0.1, head_dropout=0.0)
+OWN = dict(mlp_layers=2, proj_layers=1, token_drop_prob=0, feature_drop_prob=0)
+OWN |= dict(token_shuffle=False, contextual_wordembs_aug=False, age_test=False)
+OWN |= dict(neg_queue_slice_span=0)  # read only where age_test is True
+EMBEDDINGS = "encoder.model.embeddings."
+NAMES = {  # ours: theirs
+    EMBEDDINGS: "online_embeddings.",
+    "encoder.model.encoder.": "online_encoder.",
+    "encoder.pooler.": "online_pooler.dense.",
+    "projection.0.": "online_projection.dense.",
+    "projection.1.": "online_projection.LayerNorm.",
+    "predictor.0.": "prodiction.mlp.mlp_0.",
+    "predictor.1.": "prodiction.mlp.layer_norm_0.",
+    "predictor.3.": "prodiction.dense.",
+}
+AUTHORS, PYTHON = map(os.environ.get, ("MOCOSE_AUTHORS", "MOCOSE_AUTHORS_PYTHON"))
+NEEDED = "set MOCOSE_AUTHORS to a checkout of the authors' code, "
+NEEDED += "and MOCOSE_AUTHORS_PYTHON to a Python with transformers 4"
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (AUTHORS and PYTHON), reason=NEEDED),
+]
+
+
+@pytest.fixture
+def double():
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+def as_theirs(branch) -> dict:
+    """Copies of the parameters of a branch, by the names of their online branch."""
+    found = {}
+    for name, value in branch.named_parameters():
+        start = next(start for start in NAMES if name.startswith(start))
+        found[NAMES[start] + name.removeprefix(start)] = value.detach().clone()
+    return found
+
+
+def parameters_of(trainer: MoCoSE) -> dict:
+    """Those of both branches; they share the embeddings."""
+    found = as_theirs(trainer.online)
+    for name, value in as_theirs(trainer.target).items():
+        part, _, rest = name.removeprefix("online_").partition(".")
+        if part != "embeddings":
+            found[f"target_{part}.model.{rest}"] = value
+    return found
+
+
+def start_of(trainer: MoCoSE, horizon: int | None) -> dict:
+    """What `authors_steps.py` is given, but for the sentences."""
+    s, encoder = trainer.settings, trainer.scored
+    config = encoder.model.config.to_dict() | OWN
+    for name in ("hidden_dropout_prob", "attention_probs_dropout_prob", "dtype"):
+        config.pop(name)
+    config |= dict(K=s.queue_size, K_start=s.queue_init, out_size=encoder.width)
+    config |= dict(ema_decay=s.ema_decay, fgsm=s.fgsm_epsilon)
+    weights, queue = as_theirs(trainer.online), trainer.queue.keys.clone()
+    rates = dict(rate=RATE, weight_decay=s.weight_decay)
+    return dict(config=config, weights=weights, queue=queue, horizon=horizon, **rates)
+
+
+def ours_and_theirs(tiny, folder: Path, **changes) -> tuple[dict, dict]:
+    """Losses, parameters and queue of both after STEPS steps from one start."""
+    settings = Settings(**{**of_the_method(PRESETS["code"]), **SIZES, **changes})
+    encoder = Encoder.load(tiny, dropout=0.0).double()
+    text = Text(encoder, open_sentences(64), settings)
+    trainer, losses, ids, mask = MoCoSE(settings, encoder), [], [], []
+    given = start_of(trainer, changes.get("ema_horizon"))
+    assert encoder.tokenizer.pad_token_id == 0
+    order = batches(text.lengths, settings)
+    for number in range(1, STEPS + 1):
+        tokens = [text.ids[row] for row in next(order)]
+        for side, padded in zip((ids, mask), encoder.pad(tokens), strict=True):
+            right = (0, LENGTH - padded.shape[1])
+            side.append(torch.nn.functional.pad(padded.long(), right))
+        train_step(trainer, tokens, tokens, number)
+        losses.append(trainer.loss.item())
+    ours = dict(losses=losses, queue=trainer.queue.keys)
+    ours["parameters"] = parameters_of(trainer)
+    inputs, result = folder / "inputs.pt", folder / "result.pt"
+    torch.save(given | dict(ids=torch.stack(ids), mask=torch.stack(mask)), inputs)
+    script = Path(__file__).with_name("authors_steps.py")
+    command = [Path(PYTHON).absolute(), script, inputs, result]
+    done = subprocess.run(command, cwd=AUTHORS, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return ours, torch.load(result)
+
+
+def distances(ours: dict, theirs: dict) -> dict[str, float]:
+    """The largest difference in the losses, the queue and each parameter."""
+    assert ours["parameters"].keys() == theirs["parameters"].keys()
+    ours, theirs = ({**side.pop("parameters"), **side} for side in (ours, theirs))
+    found = {}
+    for name, value in ours.items():
+        a, b = torch.as_tensor(value), torch.as_tensor(theirs[name])
+        assert a.shape == b.shape and a.dtype == b.dtype == torch.float64
+        found[name] = (a - b).abs().max().item()
+    return found
+
+
+HORIZONS = {
+    "one length, their horizon": dict(batch_lengths="one"),
+    "padded, beyond the horizon": dict(batch_lengths="mixed", ema_horizon=12),
+}
+
+
+@pytest.mark.parametrize("changes", HORIZONS.values(), ids=HORIZONS)
+def test_twenty_steps_are_those_of_the_authors_code(tiny, tmp_path, double, changes):
+    found = distances(*ours_and_theirs(tiny, tmp_path, **changes))
+    largest = max(found, key=found.get)
+    print(f"losses {found['losses']:.1e}, queue {found['queue']:.1e},", end=" ")
+    print(f"parameters {found[largest]:.1e} ({largest})")
+    assert found[largest] < 1e-10, found
