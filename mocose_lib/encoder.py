@@ -98,6 +98,7 @@ class Encoder(nn.Module):
         self.initializer_range = getattr(config, "initializer_range", 0.02)
         self.pooler = nn.Linear(self.width, self.width)
         self.pooler_trained = False
+        self.dropout = 0.0  # the rate that `load` was asked for
 
     @classmethod
     def load(
@@ -118,7 +119,7 @@ class Encoder(nn.Module):
                 raise InputError(f"{name} is a {config.model_type}; give a model like BERT.")
             check("encoder_layers", layers, int | None, Range(1, known))
             config.num_hidden_layers = layers or known
-            config.hidden_dropout_prob = config.attention_probs_dropout_prob = dropout
+            adapt(config, known, dropout)
             model, report = AutoModel.from_pretrained(
                 name, config=config, dtype=torch.float32, output_loading_info=True, **trusted
             )
@@ -130,6 +131,7 @@ class Encoder(nn.Module):
             noted = {"pooling": "cls", "max_length": 128} | saving.noted(Path(name))
             length = noted["max_length"] if max_length is None else max_length
             encoder = cls(model, tokenizer, pooling or noted["pooling"], length)
+            encoder.dropout = dropout
             trained = getattr(model, "pooler", None)
             if trained is not None and not any("pooler" in key for key in report["missing_keys"]):
                 encoder.pooler.load_state_dict(getattr(trained, "dense", trained).state_dict())
@@ -162,6 +164,21 @@ class Encoder(nn.Module):
             tokens = (embedded + tokens) / 2
         weight = mask[..., None].to(tokens.dtype)
         return (tokens * weight).sum(1) / weight.sum(1)
+
+    @torch.no_grad()
+    def check_dropout(self) -> None:
+        """Raises InputError where two passes in training are equal in spite of dropout."""
+        if not (self.dropout and any(p.requires_grad for p in self.model.parameters())):
+            return
+        training, ids = self.training, torch.arange(3, device=self.device).expand(16, 3)
+        both = self.words(ids), ids >= 0
+        with torch.random.fork_rng():
+            one, other = self.train()(*both), self(*both)
+        self.train(training)
+        if torch.equal(one, other):
+            why = f"dropout = {self.dropout} has no effect on this"
+            instead = "set dropout = 0, or take a model like BERT."
+            raise InputError(f"{why} {self.model.config.model_type}; {instead}")
 
     def tokenize(self, sentences: Iterable[str], max_length: int | None = None) -> list[list[int]]:
         """Token ids with special tokens, truncated to `max_length` (default: the encoder's)."""
@@ -209,6 +226,16 @@ class Encoder(nn.Module):
         return vectors[[place[sentence] for sentence in sentences]]
 
 
+def adapt(config, known: int, dropout: float) -> None:
+    """Cuts lists with an entry for each of `known` layers, and sets every dropout."""
+    config.hidden_dropout_prob = config.attention_probs_dropout_prob = dropout
+    for name, value in list(vars(config).items()):
+        if "layer" in name and isinstance(value, list | tuple) and len(value) == known:
+            setattr(config, name, value[: config.num_hidden_layers])
+        if "dropout" in name and type(value) in (int, float):
+            setattr(config, name, dropout)
+
+
 def listed(sentences: Iterable[str]) -> list[str]:
     """The sentences as a list. Raises InputError for one text, a table, or what is no text."""
     if isinstance(sentences, str) or hasattr(sentences, "columns"):
@@ -226,6 +253,10 @@ def damaged(name: str | Path, why: str) -> InputError:
 @contextmanager
 def readable(name: str | Path):
     """Says in one sentence that a folder cannot be read, or that the hub has no such model."""
+    if not Path(name).is_dir() and str(name).count("/") != 1:
+        hub = "a name of the hub like 'google-bert/bert-base-uncased'"
+        why = f"encoder {str(name)!r} is no folder with a model"
+        raise InputError(f"{why}; give one, or {hub}.")
     told = logging.get_verbosity()
     logging.set_verbosity_error()  # `check_complete` tells of the weights that matter
     try:

@@ -46,6 +46,7 @@ class MoCoSE(Trainer):
     text: Text
 
     def __init__(self, settings: Settings, encoder: Encoder):
+        encoder.check_dropout()
         torch.manual_seed(settings.seed)  # of dropout
         online = Branch(encoder, settings).to(encoder.device)
         self.target = target_of(online, settings).train(settings.target_dropout)

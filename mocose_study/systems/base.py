@@ -205,6 +205,7 @@ def train_system(
     config: Config, system: System, checkpoint: Checkpoint | None = None, bar: bool = True
 ) -> Fitted:
     """Trains `system` in place and leaves the chosen weights in it, as `mocose_lib.train` does."""
+    system.encoder.check_dropout()
     torch.manual_seed(config.seed)
     evaluation = Evaluation(config, system.encode, Probe(system.encode, config.benchmark))
     progress = SystemTrainer(config, system).run(

@@ -49,6 +49,7 @@ class SampledDropout(nn.Module):
 
 def sample_dropout(encoder: Encoder, low: float, high: float, sentence_wise: bool) -> None:
     """Replaces every nn.Dropout of the encoder, in place, those of attention included."""
+    encoder.dropout = high
     replace_dropout(encoder, lambda rate: SampledDropout(low, high, sentence_wise))
 
 

@@ -15,7 +15,7 @@ from texts import SENTENCES, open_pairs
 from tokenizers import normalizers
 from transformers import AutoConfig, AutoModel, AutoTokenizer, logging
 
-from mocose_lib import Encoder, InputError, train
+from mocose_lib import Encoder, InputError, Settings, train
 from mocose_lib.evaluation import sts
 
 SHAPE = dict(hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32)
@@ -258,6 +258,59 @@ def test_a_name_or_a_pooling_that_does_not_exist_is_one_clear_sentence(tiny):
         Encoder.load("nobody/no-such-encoder")
     with pytest.raises(InputError, match="pooling = 'max' is not possible"):
         Encoder.load(tiny, pooling="max")
+
+
+@pytest.mark.parametrize("name", ["tiny", "no/such/folder"])
+def test_a_name_that_the_hub_cannot_have_is_never_asked_for(name, monkeypatch):
+    monkeypatch.setattr(AutoConfig, "from_pretrained", lambda *a, **b: pytest.fail("asked"))
+    with pytest.raises(InputError, match=f"'{name}' is no folder with a model; give one, or a"):
+        Encoder.load(name)
+
+
+def written(tiny, folder, kind, **shape):
+    """A random encoder of another kind in `folder`, with the tokenizer of `tiny`."""
+    config = AutoConfig.for_model(kind, pad_token_id=0, **shape)
+    AutoModel.from_config(config).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(tiny).save_pretrained(folder)
+    return folder
+
+
+XLM = dict(emb_dim=16, n_layers=1, n_heads=2, max_position_embeddings=64)
+EURO = SHAPE | {"eos_token_id": 2, "num_key_value_heads": 2}
+
+
+@pytest.mark.parametrize(("kind", "shape"), [("xlm", XLM), ("eurobert", EURO)])
+def test_a_rate_that_a_model_keeps_as_a_number_acts(tiny, tmp_path, kind, shape):
+    written(tiny, tmp_path, kind, vocab_size=999, bos_token_id=1, **shape)
+    Encoder.load(tmp_path).check_dropout()
+
+
+def test_a_model_without_dropout_is_not_trained_as_if_it_had_one(encoder):
+    for part in encoder.model.modules():
+        if isinstance(part, torch.nn.Dropout):
+            part.p = 0.0
+    quick = Settings(steps=1, batch_size=2, queue_size=0, queue_init=0)
+    assert len(encoder.encode(SENTENCES[:2])) == 2  # which needs no dropout
+    with pytest.raises(InputError, match="dropout = 0.1 has no effect on this bert; set"):
+        train(encoder, SENTENCES, quick, bar=False)
+    encoder.dropout = 0.0
+    train(encoder, SENTENCES, quick, bar=False)
+
+
+def test_asking_for_the_effect_of_dropout_draws_no_number(encoder):
+    state = torch.get_rng_state()
+    encoder.check_dropout()
+    assert torch.equal(state, torch.get_rng_state()) and not encoder.training
+
+
+def test_a_model_with_a_list_by_layer_is_saved_with_fewer_layers(tiny, tmp_path):
+    ends = dict(cls_token_id=2, sep_token_id=3, bos_token_id=2, eos_token_id=3)
+    ends |= SHAPE | {"num_hidden_layers": 3}
+    written(tiny, tmp_path / "a", "modernbert", **ends)
+    encoder = Encoder.load(tmp_path / "a", layers=1)
+    again = Encoder.load(encoder.save(tmp_path / "b"))
+    assert len(again.model.config.layer_types) == len(again.model.layers) == 1
+    assert np.array_equal(encoder.encode(SENTENCES[:3]), again.encode(SENTENCES[:3]))
 
 
 def test_code_in_an_encoders_folder_is_never_executed(tiny, tmp_path):
