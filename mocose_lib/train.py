@@ -46,7 +46,6 @@ class MoCoSE(Trainer):
     text: Text
 
     def __init__(self, settings: Settings, encoder: Encoder):
-        encoder.check_dropout()
         torch.manual_seed(settings.seed)  # of dropout
         online = Branch(encoder, settings).to(encoder.device)
         self.target = target_of(online, settings).train(settings.target_dropout)
@@ -95,6 +94,7 @@ def train(
     """
     settings = settings or Settings()
     text = sentences if isinstance(sentences, Text) else Text(encoder, sentences, settings)
+    encoder.check_dropout()
     trainer = MoCoSE(settings, encoder)
     trainer.text, trainer.ranks = text, ranks or trainer.ranks
     return trainer.run(

@@ -9,9 +9,10 @@ import numpy as np
 from huggingface_hub import HfApi
 
 from mocose_lib import Encoder, evaluate
-from mocose_lib.encoder import Pooling, readable
+from mocose_lib.encoder import Pooling
 from mocose_lib.evaluation import transfer
 from mocose_lib.evaluation.sts import Encode
+from mocose_lib.loading import readable
 from mocose_study.config import InputError
 from mocose_study.config.profiles import PretrainConfig
 from mocose_study.data import benchmarks, encoders

@@ -19,7 +19,7 @@ import transformers
 from safetensors import SafetensorError
 
 from mocose_lib import InputError
-from mocose_lib.encoder import position_rows
+from mocose_lib.loading import position_rows
 from mocose_study.config import read_toml
 from mocose_study.data.encoders import PINNED, locate
 
