@@ -1,7 +1,9 @@
 """What every trained system promises, tested on each: resumable, repeatable, as its Config says."""
 
 import shutil
+import sys
 from dataclasses import asdict
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from mocose_study.data import benchmarks
 from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.fast import states as fast_states
 from mocose_study.systems import METHODS, TRAINED, base, probe
+from mocose_study.systems.base import load_encoder
 from mocose_study.systems.simcse import SimCSE
 
 SENTENCES = open_sentences(12, start=50)
@@ -105,6 +108,22 @@ def test_what_is_built_is_what_the_config_says(make, method, fast, monkeypatch):
     assert {group["weight_decay"] for group in groups} == {0.0, 0.01}
     assert built.progress.step == 2
     assert max(widths) <= 12 and (max(widths) == 0) == (method == "flow")  # which reads vectors
+
+
+@pytest.mark.parametrize("method", OF_TRAINER)
+def test_no_two_drawn_weights_start_alike(make, method):
+    """Contrastive tension's second encoder is a copy by design, as the second one of SimCSE is."""
+    config = make(method, encoder_init="random", projection_layers=3, predictor_layers=3)
+    if method == "mocose":
+        online = sys.modules["mocose_lib.train"].MoCoSE(config, load_encoder(config, "cpu")).online
+    else:
+        online = built(TRAINED[method], config)
+    named = {name: p for name, p in online.named_parameters() if not name.startswith("other.")}
+    weights = {n: p.flatten() for n, p in named.items() if p.ndim > 1 and p.any()}
+    for a, b in combinations(weights, 2):
+        n = min(len(weights[a]), len(weights[b]))
+        assert not torch.equal(weights[a][:n], weights[b][:n]), f"{a} and {b} start alike"
+    assert len(weights) > 12
 
 
 def test_an_encoder_that_starts_at_random_does_so_in_every_system(make):
