@@ -57,7 +57,7 @@ def test_a_file_changed_in_place_is_another_input(study, own, file, change, fiel
 
 
 def test_another_data_folder_has_other_contents(study, monkeypatch):
-    config, found = Config(benchmark="real", method="untrained"), []
+    config, found = Config(benchmark="real", method="untrained", fgsm_epsilon=0.0), []
     for name, text in (("a", "4.5"), ("b", "3.5")):
         farm.make(study / name)
         (study / name / "sts" / "STS14.tsv").write_text(farm.table().replace("4.5", text))

@@ -31,7 +31,7 @@ FIELDS = [  # values of fields, and a part of the sentence
     ({"batch_size": 10**6}, "batch_size = 1000000 is larger than corpus_size = 64"),
     ({"warmup_steps": 100}, "warmup_steps = 100 is larger than steps = 6"),
     ({"queue_init": 100}, "queue_init = 100 is larger than queue_size = 12"),
-    ({"queue_size": 0, "queue_init": 0}, "queue_size = 0 leaves the loss without negatives"),
+    ({"queue_size": 0, "queue_init": 0, "batch_negatives": False}, "queue_size = 0 leaves the loss without negatives"),
     ({"negatives_slice": ((3, 2),)}, "negatives_slice (3, 2) needs 0 <= low < high"),
     ({"negatives_slice": ((0, 99),)}, "negatives_slice (0, 99) needs 0 <= low < high"),
     ({"predictor_dim": 64, "projection_layers": 0}, "predictor_dim needs a projection"),

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 
 import nbformat
@@ -252,7 +253,7 @@ def small(folder, monkeypatch):
     for name in ("04_ema", "12$(touch x);", "11 copy (1)"):
         nbformat.write(book, folder / "notebooks" / f"{name}.ipynb")
     for run in RUNS:
-        write_run(run_file(run, "smoke"), {"seconds": 7200.0})
+        write_run(run_file(run, "smoke"), {"config": asdict(run), "seconds": 7200.0})
     return folder
 
 
