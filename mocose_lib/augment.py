@@ -13,14 +13,20 @@ def distorted(
     """(words, mask, positions) after cut-offs and shuffle; positions is None without shuffle."""
     words = token_cutoff(words, mask, settings.token_cutoff, generator)
     words = feature_cutoff(words, settings.feature_cutoff, generator)
-    return words, mask, shuffled_positions(mask, generator) if settings.position_shuffle else None
+    return (
+        words,
+        mask,
+        shuffled_positions(mask, generator) if settings.position_shuffle else None,
+    )
 
 
 def shuffled_positions(mask: Mask, generator: Generator) -> Positions:
     """Position numbers 0, 1, ... of each row in random order; padding keeps its own."""
     position = torch.arange(mask.shape[1], device=mask.device).expand(mask.shape)
     # sorting random numbers permutes the real tokens; padding sorts behind them, in order
-    rank = torch.where(mask, _uniform(mask.shape, generator, mask.device), 1.0 + position)
+    rank = torch.where(
+        mask, _uniform(mask.shape, generator, mask.device), 1.0 + position
+    )
     return rank.argsort(dim=1)
 
 

@@ -27,10 +27,14 @@ def batches(lengths, settings: Settings, start: int = 0):
         elif settings.batch_lengths == "equal":
             order = order[np.argsort(lengths[order], kind="stable")]
             groups = np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1)
-        full = [g[i : i + size] for g in groups for i in range(0, len(g) - size + 1, size)]
+        full = [
+            g[i : i + size] for g in groups for i in range(0, len(g) - size + 1, size)
+        ]
         if not full:
             few = f"no {size} of the {len(lengths)} sentences fit batch_lengths ="
-            raise InputError(f"{few} {settings.batch_lengths!r}; use 'mixed', or give more.")
+            raise InputError(
+                f"{few} {settings.batch_lengths!r}; use 'mixed', or give more."
+            )
         never = sum(len(g) for g in groups if len(g) < size)
         if epoch == 0 and 20 * never > len(lengths):
             told = "batch_lengths = %r leaves out %d of %d sentences, too few of their length"

@@ -32,6 +32,10 @@ def update_ema(target: nn.Module, online: nn.Module, decay: float) -> None:
     Parameters are paired by name; those that the two share stay as they are.
     """
     sources = dict(online.named_parameters())
-    pairs = [(p, sources[name]) for name, p in target.named_parameters() if p is not sources[name]]
+    pairs = [
+        (p, sources[name])
+        for name, p in target.named_parameters()
+        if p is not sources[name]
+    ]
     averaged, current = zip(*pairs, strict=True)
     get_ema_multi_avg_fn(decay)(averaged, current, None)

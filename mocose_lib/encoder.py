@@ -20,14 +20,22 @@ Pooling = Literal["cls", "cls_pooler", "mean", "first_last"]
 FIRST_TOKEN = ("cls", "cls_pooler")  # poolings that read the first token alone
 
 
-@lru_cache(maxsize=8)  # the sentences of a benchmark are tokenised once, not at every evaluation
-def token_ids(tokenizer, state, sentences: tuple[str, ...], limit: int) -> list[list[int]]:
+@lru_cache(
+    maxsize=8
+)  # the sentences of a benchmark are tokenised once, not at every evaluation
+def token_ids(
+    tokenizer, state, sentences: tuple[str, ...], limit: int
+) -> list[list[int]]:
     """Token ids with special tokens, truncated to `limit`; `state` is that of `content`."""
     return tokenizer(list(sentences), truncation=True, max_length=limit)["input_ids"]
 
 
 def states(
-    model: nn.Module, words: Words, mask: Mask | None, positions: Positions | None, pooling: str
+    model: nn.Module,
+    words: Words,
+    mask: Mask | None,
+    positions: Positions | None,
+    pooling: str,
 ) -> tuple[Tensor | None, Tensor]:
     """Outputs (batch, length, width) of embedding layer and last layer; no mask: no padding.
 
@@ -35,7 +43,10 @@ def states(
     `Encoder.states`; its second output may be (batch, 1, width) for FIRST_TOKEN.
     """
     attention = None if mask is None else mask.long()
-    options = {"position_ids": positions, "output_hidden_states": pooling == "first_last"}
+    options = {
+        "position_ids": positions,
+        "output_hidden_states": pooling == "first_last",
+    }
     found = model(inputs_embeds=words, attention_mask=attention, **options)
     return (found.hidden_states or (None,))[0], found.last_hidden_state
 
@@ -51,7 +62,9 @@ class Encoder(nn.Module):
 
     states: Callable = staticmethod(states)
 
-    def __init__(self, model: nn.Module, tokenizer, pooling: str = "cls", max_length=128):
+    def __init__(
+        self, model: nn.Module, tokenizer, pooling: str = "cls", max_length=128
+    ):
         super().__init__()
         check("pooling", pooling, Pooling, Range(0))
         check("max_length", max_length, int, Range(3))
@@ -69,7 +82,13 @@ class Encoder(nn.Module):
 
     @classmethod
     def load(
-        cls, name, pooling=None, layers=None, dropout=0.1, max_length=None, revision=None
+        cls,
+        name,
+        pooling=None,
+        layers=None,
+        dropout=0.1,
+        max_length=None,
+        revision=None,
     ) -> "Encoder":
         """Loads a folder, or a model of the hub, and keeps its first `layers` layers (None: all).
 
@@ -83,16 +102,24 @@ class Encoder(nn.Module):
             config = AutoConfig.from_pretrained(name, **trusted)
             known = getattr(config, "num_hidden_layers", None)
             if known is None or not hasattr(config, "max_position_embeddings"):
-                raise InputError(f"{name} is a {config.model_type}; give a model like BERT.")
+                raise InputError(
+                    f"{name} is a {config.model_type}; give a model like BERT."
+                )
             check("encoder_layers", layers, int | None, Range(1, known))
             config.num_hidden_layers = layers or known
             adapt(config, known, dropout)
             model, report = AutoModel.from_pretrained(
-                name, config=config, dtype=torch.float32, output_loading_info=True, **trusted
+                name,
+                config=config,
+                dtype=torch.float32,
+                output_loading_info=True,
+                **trusted,
             )
             tokenizer = AutoTokenizer.from_pretrained(name, **trusted)
             check_complete(name, tokenizer, report)
-            for part in model.modules():  # models name the rate differently in their config
+            for (
+                part
+            ) in model.modules():  # models name the rate differently in their config
                 if isinstance(part, nn.Dropout):
                     part.p = dropout
             noted = {"pooling": "cls", "max_length": 128} | saving.noted(Path(name))
@@ -100,8 +127,12 @@ class Encoder(nn.Module):
             encoder = cls(model, tokenizer, pooling or noted["pooling"], length)
             encoder.dropout = dropout
             trained = getattr(model, "pooler", None)
-            if trained is not None and not any("pooler" in key for key in report["missing_keys"]):
-                encoder.pooler.load_state_dict(getattr(trained, "dense", trained).state_dict())
+            if trained is not None and not any(
+                "pooler" in key for key in report["missing_keys"]
+            ):
+                encoder.pooler.load_state_dict(
+                    getattr(trained, "dense", trained).state_dict()
+                )
                 encoder.pooler_trained = True
             model.pooler = None  # `encoder.pooler` takes its place
             encoder.pooler_trained |= saving.load_pooler(encoder.pooler, Path(name))
@@ -119,12 +150,16 @@ class Encoder(nn.Module):
         """Word embeddings alone: what FGSM and the cut-offs act on."""
         return self.model.get_input_embeddings()(ids)
 
-    def forward(self, words: Words, mask: Mask, positions: Positions | None = None) -> Vectors:
+    def forward(
+        self, words: Words, mask: Mask, positions: Positions | None = None
+    ) -> Vectors:
         """Pooled vectors from word embeddings; `positions` (from 0) may be in any order."""
         if positions is not None:
             positions = positions + self.offset
         padded = None if bool(mask.all()) else mask
-        embedded, tokens = self.states(self.model, words, padded, positions, self.pooling)
+        embedded, tokens = self.states(
+            self.model, words, padded, positions, self.pooling
+        )
         if self.pooling in FIRST_TOKEN:
             return tokens[:, 0]
         if self.pooling == "first_last":
@@ -147,7 +182,9 @@ class Encoder(nn.Module):
             instead = "set dropout = 0, or take a model like BERT."
             raise InputError(f"{why} {self.model.config.model_type}; {instead}")
 
-    def tokenize(self, sentences: Iterable[str], max_length: int | None = None) -> list[list[int]]:
+    def tokenize(
+        self, sentences: Iterable[str], max_length: int | None = None
+    ) -> list[list[int]]:
         """Token ids with special tokens, truncated to `max_length` (default: the encoder's)."""
         texts, limit = tuple(listed(sentences)), max_length or self.max_length
         state = content(self.tokenizer)
@@ -158,7 +195,9 @@ class Encoder(nn.Module):
         sizes = torch.tensor([len(tokens) for tokens in ids])
         mask = torch.arange(int(sizes.max())) < sizes[:, None]
         padded = torch.full(mask.shape, self.tokenizer.pad_token_id)
-        padded[mask] = torch.tensor([token for tokens in ids for token in tokens])  # row by row
+        padded[mask] = torch.tensor(
+            [token for tokens in ids for token in tokens]
+        )  # row by row
         return padded.to(self.device), mask.to(self.device)
 
     @torch.no_grad()

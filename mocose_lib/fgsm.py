@@ -22,7 +22,9 @@ class FGSM:
         self.epsilon, self.source = epsilon, source
         self.gradient: Tensor | None = None
 
-    def perturb(self, views: list[View], probes: list[Callable[[], tuple[View, Callable]]]) -> None:
+    def perturb(
+        self, views: list[View], probes: list[Callable[[], tuple[View, Callable]]]
+    ) -> None:
         """Moves the embeddings of all views, in place of the old ones.
 
         Each probe, which only "current" calls, returns a fresh view of the same tokens and the
@@ -38,17 +40,23 @@ class FGSM:
                 gradients += torch.autograd.grad(loss_of(view), view.words)
         else:
             gradients = [self.gradient]
-            views[0].words.register_hook(lambda g: setattr(self, "gradient", g.detach()))
+            views[0].words.register_hook(
+                lambda g: setattr(self, "gradient", g.detach())
+            )
         for i, view in enumerate(views):
             view.words = moved(view.words, gradients[i % len(gradients)], self.epsilon)
 
 
-def moved(words: Words, gradient: Float[Tensor, "b l width"] | None, epsilon: float) -> Words:
+def moved(
+    words: Words, gradient: Float[Tensor, "b l width"] | None, epsilon: float
+) -> Words:
     """x + epsilon sign(gradient of the loss at x) (MoCoSE eq. 1); x where there is none yet.
 
     The gradient of another batch is cut or filled with zeros to the shape of `words`.
     """
     if gradient is None or epsilon == 0:
         return words
-    rows, length = (new - old for new, old in zip(words.shape[:2], gradient.shape[:2], strict=True))
+    rows, length = (
+        new - old for new, old in zip(words.shape[:2], gradient.shape[:2], strict=True)
+    )
     return words + epsilon * F.pad(gradient, (0, 0, 0, length, 0, rows)).sign()

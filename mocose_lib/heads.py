@@ -21,7 +21,9 @@ def draw_layers(module: nn.Module, seed: int, std: float) -> None:
     """
     for name, layer in module.named_modules():
         if isinstance(layer, nn.Linear):
-            drawn = torch.empty(layer.weight.shape).normal_(0, std, generator=stream(seed, name))
+            drawn = torch.empty(layer.weight.shape).normal_(
+                0, std, generator=stream(seed, name)
+            )
             layer.weight.copy_(drawn)
             if layer.bias is not None:
                 layer.bias.zero_()
@@ -52,5 +54,7 @@ def head(
         elif last and not left:
             parts.append(last())
         else:
-            parts.extend([nn.LayerNorm(parts[-1].out_features, eps), nn.Dropout(dropout)])
+            parts.extend(
+                [nn.LayerNorm(parts[-1].out_features, eps), nn.Dropout(dropout)]
+            )
     return parts

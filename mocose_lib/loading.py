@@ -26,11 +26,20 @@ def readable(name: str | Path):
     logging.set_verbosity_error()  # `check_complete` tells of the weights that matter
     try:
         yield
-    except (OSError, ValueError, LookupError, TypeError, SafetensorError, RuntimeError) as cause:
+    except (
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        SafetensorError,
+        RuntimeError,
+    ) as cause:
         if Path(name).is_dir():
             raise damaged(name, str(cause).partition("\n")[0]) from cause
         why = f"the hub did not give it ({type(cause).__name__}); check the name or the connection."
-        raise InputError(f"encoder {str(name)!r} is no folder with a model, and {why}") from cause
+        raise InputError(
+            f"encoder {str(name)!r} is no folder with a model, and {why}"
+        ) from cause
     finally:
         logging.set_verbosity(told)
 
@@ -40,8 +49,12 @@ def check_complete(name: str | Path, tokenizer, report: dict) -> None:
     if len(tokenizer) <= len(tokenizer.all_special_ids):
         raise damaged(name, "its tokenizer has no words")
     mismatched = [entry[0] for entry in report.get("mismatched_keys", ())]
-    if lost := [key for key in (*report["missing_keys"], *mismatched) if "pooler" not in key]:
-        raise damaged(name, f"{len(lost)} of its weights are missing or misshapen, as {lost[0]!r}")
+    if lost := [
+        key for key in (*report["missing_keys"], *mismatched) if "pooler" not in key
+    ]:
+        raise damaged(
+            name, f"{len(lost)} of its weights are missing or misshapen, as {lost[0]!r}"
+        )
 
 
 def adapt(config, known: int, dropout: float) -> None:
@@ -70,7 +83,9 @@ def position_rows(model: nn.Module) -> tuple[int, int | None]:
     RoBERTa and its relatives begin behind the padding's id.
     """
     named = dict(model.named_modules()).items()
-    table = next((part for name, part in named if name.endswith("position_embeddings")), None)
+    table = next(
+        (part for name, part in named if name.endswith("position_embeddings")), None
+    )
     if not hasattr(table, "weight"):
         return 0, getattr(model.config, "max_position_embeddings", None)
     rows: list[int] = []

@@ -26,7 +26,9 @@ def info_nce(
         kind = torch.promote_types(query.dtype, torch.float32)
         query, keys, negatives = query.to(kind), keys.to(kind), negatives.to(kind)
         if similarity == "cosine":
-            query, keys, negatives = (F.normalize(x, dim=-1) for x in (query, keys, negatives))
+            query, keys, negatives = (
+                F.normalize(x, dim=-1) for x in (query, keys, negatives)
+            )
         if batch_negatives:
             positive = query @ keys.T  # (batch, batch), the positives on the diagonal
             answer = torch.arange(len(query), device=query.device)

@@ -31,12 +31,16 @@ class Branch(nn.Module):
         super().__init__()
         self.encoder, width = encoder, encoder.width
         self.dim = dim = settings.predictor_dim or width
-        self.activation = nn.Tanh() if settings.pooler_activation == "tanh" else nn.Identity()
+        self.activation = (
+            nn.Tanh() if settings.pooler_activation == "tanh" else nn.Identity()
+        )
         how = (settings.heads, settings.head_dropout, encoder.layer_norm_eps)
         with torch.random.fork_rng(devices=[]):  # what torch draws for them is not used
             self.projection = head(settings.projection_layers, width, dim, *how)
             self.predictor = head(settings.predictor_layers, dim, dim, *how, nn.Tanh)
-        fresh = nn.ModuleDict({"projection": self.projection, "predictor": self.predictor})
+        fresh = nn.ModuleDict(
+            {"projection": self.projection, "predictor": self.predictor}
+        )
         if not encoder.pooler_trained:
             fresh["pooler"] = encoder.pooler
         draw_layers(fresh, settings.seed, encoder.initializer_range)
@@ -48,7 +52,9 @@ class Branch(nn.Module):
 
     def forward(self, view: View) -> Vectors:
         pooled = self.encoder(view.words, view.mask, view.positions)  # (batch, width)
-        return self.predictor(self.projection(self.activation(self.encoder.pooler(pooled))))
+        return self.predictor(
+            self.projection(self.activation(self.encoder.pooler(pooled)))
+        )
 
 
 def target_of(online: Branch, settings: Settings) -> Branch:

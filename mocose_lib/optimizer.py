@@ -16,7 +16,9 @@ class TransformersAdamW(Optimizer):
     """
 
     def __init__(self, params, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
-        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay))
+        super().__init__(
+            params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
+        )
 
     @torch.no_grad()
     def step(self, closure=None) -> None:
@@ -32,7 +34,9 @@ class TransformersAdamW(Optimizer):
                 state["step"] += 1
                 state["mean"].lerp_(p.grad, 1 - beta1)
                 state["square"].mul_(beta2).addcmul_(p.grad, p.grad, value=1 - beta2)
-                corrected = (1 - beta2 ** state["step"]) ** 0.5 / (1 - beta1 ** state["step"])
+                corrected = (1 - beta2 ** state["step"]) ** 0.5 / (
+                    1 - beta1 ** state["step"]
+                )
                 root = state["square"].sqrt().add_(group["eps"])
                 p.addcdiv_(state["mean"], root, value=-group["lr"] * corrected)
                 p.add_(p, alpha=-group["lr"] * group["weight_decay"])

@@ -20,7 +20,9 @@ class NegativeQueue:
     entries in all.
     """
 
-    def __init__(self, size: int, dim: int, init: int, generator, growth="exact", device="cpu"):
+    def __init__(
+        self, size: int, dim: int, init: int, generator, growth="exact", device="cpu"
+    ):
         self.size, self.init, self.growth, self.count = size, init, growth, init
         started = size if growth == "published" else init
         noise = torch.randn(started, dim, generator=generator, device=generator.device)
@@ -69,4 +71,6 @@ class NegativeQueue:
 
     def load_state_dict(self, state: dict) -> None:
         self.keys, self.count = state["keys"], state["count"]
-        self.born = state["born"].cpu()  # a checkpoint is loaded as a whole to the keys' device
+        self.born = state[
+            "born"
+        ].cpu()  # a checkpoint is loaded as a whole to the keys' device

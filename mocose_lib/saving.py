@@ -19,21 +19,29 @@ def save(encoder, folder: Path, normalize: bool) -> Path:
     `normalize` adds one for vectors of length 1. Raises InputError for another program's model.
     """
     if (folder / "config.json").is_file() and not (folder / "mocose.json").is_file():
-        raise InputError(f"{folder} holds a model that was not saved here; choose another folder.")
+        raise InputError(
+            f"{folder} holds a model that was not saved here; choose another folder."
+        )
     folder.mkdir(parents=True, exist_ok=True)
     texts: dict = {"sentence_bert_config.json": {"max_seq_length": encoder.max_length}}
-    texts |= {"mocose.json": {"pooling": encoder.pooling, "max_length": encoder.max_length}}
+    texts |= {
+        "mocose.json": {"pooling": encoder.pooling, "max_length": encoder.max_length}
+    }
     texts["modules.json"] = []
     for i, (kind, settings, weights) in enumerate(_modules(encoder, normalize)):
         path, name = f"{i}_{kind}" if i else "", f"sentence_transformers.models.{kind}"
-        texts["modules.json"].append({"idx": i, "name": str(i), "path": path, "type": name})
+        texts["modules.json"].append(
+            {"idx": i, "name": str(i), "path": path, "type": name}
+        )
         (folder / path).mkdir(exist_ok=True)
         if settings:
             texts[f"{path}/config.json"] = settings
         if weights:
             save_file(weights, folder / path / "model.safetensors")
     for name, content in texts.items():
-        (folder / name).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        (folder / name).write_text(
+            json.dumps(content, indent=1) + "\n", encoding="utf-8"
+        )
     config = encoder.model.config
     config.output_hidden_states = encoder.pooling == "first_last"
     encoder.model.save_pretrained(folder)
@@ -49,7 +57,11 @@ def _modules(encoder, normalize: bool):
     yield "Transformer", {}, {}
     if encoder.pooling == "first_last":
         ends = torch.tensor([0.5, *[0.0] * (layers - 1), 0.5])
-        shape = {"layer_start": 0, "num_hidden_layers": layers, "word_embedding_dimension": width}
+        shape = {
+            "layer_start": 0,
+            "num_hidden_layers": layers,
+            "word_embedding_dimension": width,
+        }
         yield "WeightedLayerPooling", shape, {"layer_weights": ends}
     modes = {"pooling_mode_cls_token": not mean, "pooling_mode_mean_tokens": mean}
     yield "Pooling", {"word_embedding_dimension": width} | modes, {}
@@ -71,7 +83,9 @@ def noted(folder: Path) -> dict:
     modes = _json(folder / path / "config.json", {})
     older = "".join(mode for flag, mode in OLDER.items() if modes.get(flag))
     most = _json(folder / "tokenizer_config.json", {}).get("model_max_length", 128)
-    length = _json(folder / "sentence_bert_config.json", {}).get("max_seq_length") or most
+    length = (
+        _json(folder / "sentence_bert_config.json", {}).get("max_seq_length") or most
+    )
     return {"pooling": modes.get("pooling_mode", older), "max_length": length}
 
 

@@ -22,7 +22,9 @@ class Range:
 
 Count = Annotated[int, Range(0)]
 Positive = Annotated[int, Range(1)]
-Share = Annotated[float, Range(0, 0.9)]  # of tokens, features or activations that are taken away
+Share = Annotated[
+    float, Range(0, 0.9)
+]  # of tokens, features or activations that are taken away
 Rate = Annotated[float, Range(0, 0.1)]  # learning rates; larger ones diverge
 Decay = Annotated[float, Range(0, 1)]
 
@@ -59,9 +61,13 @@ class Settings:
     predictor_layers: Annotated[int, Range(0, 3)] = 2
     predictor_dim: Positive | None = None  # output of both heads; None: the width
     pooler_activation: Literal["none", "tanh"] = "none"
-    heads: Literal["published", "plain"] = "published"  # LayerNorm and dropout, or Linear and ReLU
+    heads: Literal["published", "plain"] = (
+        "published"  # LayerNorm and dropout, or Linear and ReLU
+    )
     head_dropout: Share = 0.1
-    head_init: Literal["random", "identity"] = "random"  # random: N(0, 0.02), as BERT's layers
+    head_init: Literal["random", "identity"] = (
+        "random"  # random: N(0, 0.02), as BERT's layers
+    )
 
     # loss and queue
     temperature: Annotated[float, Range(1e-3, 100)] = 0.05  # of the softmax
@@ -70,8 +76,12 @@ class Settings:
     queue_size: Count = 512  # K of equation 3
     queue_init: Count = 128  # random unit vectors at the start
     queue_growth: Literal["exact", "published"] = "exact"
-    negatives_slice: tuple[Slice, ...] = ()  # ages in keys, newest first; (): the whole queue
-    queue_keys: Literal["normal", "latest"] = "normal"  # latest: encoded anew at every step
+    negatives_slice: tuple[
+        Slice, ...
+    ] = ()  # ages in keys, newest first; (): the whole queue
+    queue_keys: Literal["normal", "latest"] = (
+        "normal"  # latest: encoded anew at every step
+    )
 
     # the target branch
     ema_decay: Decay = 0.75  # eta of equation 2; of the cosine: at its start
@@ -79,7 +89,9 @@ class Settings:
     ema_schedule: Literal["constant", "cosine", "published"] = "cosine"
     ema_decay_end: Decay = 0.95
     ema_horizon: Positive | None = None  # steps of the cosine; None: all steps
-    shared_embeddings: bool = False  # the target uses the online branch's embedding layer
+    shared_embeddings: bool = (
+        False  # the target uses the online branch's embedding layer
+    )
     detach_keys: bool = True
     target_projection_trained: bool = False  # the optimiser updates it, too
 
@@ -130,7 +142,11 @@ def specification(cls: type) -> dict[str, tuple[Any, Range]]:
     """Type and range of every field of a dataclass; the range may stand inside an optional type."""
     hints, found = get_type_hints(cls, include_extras=True), {}
     for name, kind in get_type_hints(cls).items():
-        parts = [p for p in (hints[name], *get_args(hints[name])) if get_origin(p) is Annotated]
+        parts = [
+            p
+            for p in (hints[name], *get_args(hints[name]))
+            if get_origin(p) is Annotated
+        ]
         found[name] = kind, get_args(parts[0])[1] if parts else Range(-math.inf)
     return found
 

@@ -21,7 +21,11 @@ from .shapes import Ids, Mask
 from .trainer import Checkpoint, Measure, Progress, SingleProcess, Trainer
 
 Tokens = list[list[int]]  # token ids of every sentence
-STALENESS_AT = (0.25, 0.5, 0.75)  # shares of the training at which the queue's age is measured
+STALENESS_AT = (
+    0.25,
+    0.5,
+    0.75,
+)  # shares of the training at which the queue's age is measured
 
 
 class Text:
@@ -29,7 +33,9 @@ class Text:
 
     def __init__(self, encoder: Encoder, sentences: Iterable[str], settings: Settings):
         if settings.max_length > (most := encoder.positions):
-            raise InputError(f"max_length = {settings.max_length}, but the encoder reads {most}.")
+            raise InputError(
+                f"max_length = {settings.max_length}, but the encoder reads {most}."
+            )
         self.ids = encoder.tokenize(sentences, settings.max_length)
         self.lengths = np.array([len(ids) for ids in self.ids])
 
@@ -50,13 +56,21 @@ class MoCoSE(Trainer):
         online = Branch(encoder, settings).to(encoder.device)
         self.target = target_of(online, settings).train(settings.target_dropout)
         online.train()  # after the target: what the two share keeps its dropout
-        trained_too = [p for p in self.target.projection.parameters() if p.requires_grad]
+        trained_too = [
+            p for p in self.target.projection.parameters() if p.requires_grad
+        ]
         super().__init__(settings, online, encoder, trained_too)
-        size, init, growth = settings.queue_size, settings.queue_init, settings.queue_growth
+        size, init, growth = (
+            settings.queue_size,
+            settings.queue_init,
+            settings.queue_growth,
+        )
         fill = stream(settings.seed, "queue")
         self.queue = NegativeQueue(size, online.dim, init, fill, growth, encoder.device)
         self.fgsm = FGSM(settings.fgsm_epsilon, settings.fgsm_gradient)
-        self.recent: list[tuple[Tensor, Tensor]] = []  # batches behind the queue, newest first
+        self.recent: list[
+            tuple[Tensor, Tensor]
+        ] = []  # batches behind the queue, newest first
 
     def step(self, rows: np.ndarray, step: int) -> None:
         train_step(self, *self.text.views(rows, self.generator), step)
@@ -93,7 +107,9 @@ def train(
     too few sentences or too long ones, and FloatingPointError for a loss that is not finite.
     """
     settings = settings or Settings()
-    text = sentences if isinstance(sentences, Text) else Text(encoder, sentences, settings)
+    text = (
+        sentences if isinstance(sentences, Text) else Text(encoder, sentences, settings)
+    )
     encoder.check_dropout()
     trainer = MoCoSE(settings, encoder)
     trainer.text, trainer.ranks = text, ranks or trainer.ranks
@@ -108,12 +124,16 @@ def train(
     )
 
 
-def train_step(trainer: MoCoSE, query_tokens: Tokens, key_tokens: Tokens, step: int) -> None:
+def train_step(
+    trainer: MoCoSE, query_tokens: Tokens, key_tokens: Tokens, step: int
+) -> None:
     """One step of MoCoSE, from the token ids of query and key for every row of the batch."""
     settings, encoder = trainer.settings, trainer.scored
     trainer.ranks.seed(settings.seed, step)
     query_ids, key_ids = encoder.pad(query_tokens), encoder.pad(key_tokens)
-    with torch.autocast(encoder.device.type, torch.bfloat16, settings.precision == "bf16"):
+    with torch.autocast(
+        encoder.device.type, torch.bfloat16, settings.precision == "bf16"
+    ):
         # negatives: the queue, or a part of it
         if settings.queue_keys == "latest" and trainer.recent:
             trainer.queue.refresh(keys_anew(trainer, trainer.generator))
@@ -128,7 +148,9 @@ def train_step(trainer: MoCoSE, query_tokens: Tokens, key_tokens: Tokens, step: 
         query = trainer.online(view)  # (batch, dim)
         with torch.set_grad_enabled(not settings.detach_keys):
             keys = trainer.target(other)  # (batch, dim)
-            every = trainer.ranks.gather(keys)  # those of all processes, which is one as a rule
+            every = trainer.ranks.gather(
+                keys
+            )  # those of all processes, which is one as a rule
         # loss
         loss = contrast(trainer, query, every, negatives)
     # step of the online branch
@@ -137,35 +159,52 @@ def train_step(trainer: MoCoSE, query_tokens: Tokens, key_tokens: Tokens, step: 
     update_ema(trainer.target, trainer.online, decay_at(step + 1, settings))
     # the keys enter the queue
     trainer.queue.enqueue(torch.cat(every), step)
-    trainer.recent = [key_ids, *trainer.recent][: -(-settings.queue_size // settings.batch_size)]
+    trainer.recent = [key_ids, *trainer.recent][
+        : -(-settings.queue_size // settings.batch_size)
+    ]
 
 
-def make_view(trainer: MoCoSE, branch: Branch, ids: Ids, mask: Mask, generator=None) -> View:
+def make_view(
+    trainer: MoCoSE, branch: Branch, ids: Ids, mask: Mask, generator=None
+) -> View:
     """Word embeddings under cut-offs and shuffle: the rows that this process encodes."""
     words, generator = branch.encoder.words(ids), generator or trainer.generator
     return trainer.ranks.own(View(*distorted(words, mask, trainer.settings, generator)))
 
 
-def contrast(trainer: MoCoSE, query: Tensor, every: list[Tensor], negatives: Tensor) -> Tensor:
+def contrast(
+    trainer: MoCoSE, query: Tensor, every: list[Tensor], negatives: Tensor
+) -> Tensor:
     """InfoNCE as the settings say, of this process's queries; `every` has all processes' keys."""
     s, keys = trainer.settings, every[trainer.ranks.rank]
-    others = [other for other in every if other is not keys] if s.batch_negatives else []
+    others = (
+        [other for other in every if other is not keys] if s.batch_negatives else []
+    )
     negatives = torch.cat([negatives, *others]) if others else negatives
-    return info_nce(query, keys, negatives, s.temperature, s.similarity, s.batch_negatives)
+    return info_nce(
+        query, keys, negatives, s.temperature, s.similarity, s.batch_negatives
+    )
 
 
 def fgsm_probe(trainer: MoCoSE, ids: Ids, mask: Mask, negatives: Tensor):
     """A fresh view of the sentences, and its loss against fresh keys of the same ones."""
     view = make_view(trainer, trainer.online, ids, mask)
     with torch.no_grad():
-        every = trainer.ranks.gather(trainer.target(make_view(trainer, trainer.target, ids, mask)))
-    return view, lambda moving: contrast(trainer, trainer.online(moving), every, negatives)
+        every = trainer.ranks.gather(
+            trainer.target(make_view(trainer, trainer.target, ids, mask))
+        )
+    return view, lambda moving: contrast(
+        trainer, trainer.online(moving), every, negatives
+    )
 
 
 @torch.no_grad()
 def keys_anew(trainer: MoCoSE, generator: Generator) -> Tensor:
     """What the present target gives for the sentences behind the queue's keys, newest first."""
-    views = (make_view(trainer, trainer.target, *batch, generator) for batch in trainer.recent)
+    views = (
+        make_view(trainer, trainer.target, *batch, generator)
+        for batch in trainer.recent
+    )
     every = (trainer.ranks.gather(trainer.target(view)) for view in views)
     return torch.cat([torch.cat(keys) for keys in every])
 

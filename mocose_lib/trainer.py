@@ -20,7 +20,9 @@ from .optimizer import make_optimizer
 from .settings import InputError, Settings
 
 log = logging.getLogger(__name__)
-Measure = Callable[[int], Mapping[str, float]]  # step -> numbers; "score" chooses the checkpoint
+Measure = Callable[
+    [int], Mapping[str, float]
+]  # step -> numbers; "score" chooses the checkpoint
 
 
 @runtime_checkable
@@ -40,9 +42,15 @@ class Progress:
     seconds: float = 0.0
     best_score: float | None = None  # None where no score chose the weights
     best_step: int = 0
-    staleness: list[dict] = field(default_factory=list)  # of the queue (evaluation/staleness.py)
-    history: list[dict] = field(default_factory=list)  # step, loss, and what was measured
-    trajectory: list[dict] = field(default_factory=list)  # step, and what the probe gave
+    staleness: list[dict] = field(
+        default_factory=list
+    )  # of the queue (evaluation/staleness.py)
+    history: list[dict] = field(
+        default_factory=list
+    )  # step, loss, and what was measured
+    trajectory: list[dict] = field(
+        default_factory=list
+    )  # step, and what the probe gave
 
 
 class SingleProcess:
@@ -75,12 +83,16 @@ class Trainer:
     stateful: tuple[str, ...] = ("online", "optimizer", "schedule")
     ranks = SingleProcess()
 
-    def __init__(self, settings: Settings, online: nn.Module, scored: nn.Module, more=()):
+    def __init__(
+        self, settings: Settings, online: nn.Module, scored: nn.Module, more=()
+    ):
         self.settings, self.online, self.scored = settings, online, scored
         self.trained = [*online.parameters(), *more]
         self.generator = stream(settings.seed, "views")
         self.optimizer = make_optimizer(settings, online, more)
-        factor = partial(learning_rate, steps=settings.steps, warmup=settings.warmup_steps)
+        factor = partial(
+            learning_rate, steps=settings.steps, warmup=settings.warmup_steps
+        )
         self.schedule = torch.optim.lr_scheduler.LambdaLR(self.optimizer, factor)
         self.best: dict | None = None
         self.progress = Progress()
@@ -99,13 +111,17 @@ class Trainer:
     def load(self, state: dict) -> None:
         """Goes on from `state`. Raises InputError when it belongs to other Settings."""
         if state["settings"] != json.dumps(asdict(self.settings), sort_keys=True):
-            raise InputError("the checkpoint belongs to other settings; delete it to start anew.")
+            raise InputError(
+                "the checkpoint belongs to other settings; delete it to start anew."
+            )
         for name in self.stateful:
             getattr(self, name).load_state_dict(state[name])
         self.best, self.progress = state["best"], Progress(**state["progress"])
         self.generator.set_state(state["generator"].cpu())
         torch.set_rng_state(state["cpu_rng"].cpu())
-        cuda.set_rng_state_all(map(Tensor.cpu, state["cuda_rng"][: cuda.device_count()]))
+        cuda.set_rng_state_all(
+            map(Tensor.cpu, state["cuda_rng"][: cuda.device_count()])
+        )
 
     def resume(self, checkpoint: Checkpoint | None) -> None:
         """Goes on from `checkpoint` if it holds a state."""
@@ -147,7 +163,9 @@ class Trainer:
         done, total = self.progress.step, self.settings.steps
         started = time.monotonic() - self.progress.seconds
         todo = range(done + 1, total + 1)
-        for step in tqdm(todo, name, total, initial=done, disable=not bar, mininterval=1):
+        for step in tqdm(
+            todo, name, total, initial=done, disable=not bar, mininterval=1
+        ):
             yield step
             self.progress.seconds = time.monotonic() - started
 
@@ -156,7 +174,9 @@ class Trainer:
         self.loss = loss.detach().clone()
         self.optimizer.zero_grad()
         loss.backward()
-        self.ranks.average([self.loss, *(p.grad for p in self.trained if p.grad is not None)])
+        self.ranks.average(
+            [self.loss, *(p.grad for p in self.trained if p.grad is not None)]
+        )
         torch.nn.utils.clip_grad_norm_(self.trained, self.settings.max_grad_norm)
         self.optimizer.step()
         self.schedule.step()
@@ -174,16 +194,24 @@ class Trainer:
         if step % self.settings.eval_every and step != self.settings.steps:
             return
         if not math.isfinite(loss := self.loss.item()):
-            raise FloatingPointError(f"the loss is {loss} at step {step}: training diverged")
+            raise FloatingPointError(
+                f"the loss is {loss} at step {step}: training diverged"
+            )
         measured = evaluate(step) if evaluate and not self.ranks.rank else {}
         if choose and measured and "score" not in measured:
-            raise InputError("evaluate must return a 'score' to choose by; or set choose = False.")
-        progress.history.append({"step": step, "loss": round(loss, 5), **_rounded(measured)})
+            raise InputError(
+                "evaluate must return a 'score' to choose by; or set choose = False."
+            )
+        progress.history.append(
+            {"step": step, "loss": round(loss, 5), **_rounded(measured)}
+        )
         log.info("%s", progress.history[-1])
         best = -math.inf if progress.best_score is None else progress.best_score
         if choose and measured.get("score", -math.inf) > best:
             progress.best_score, progress.best_step = measured["score"], step
-            self.best = {k: v.detach().clone() for k, v in self.scored.state_dict().items()}
+            self.best = {
+                k: v.detach().clone() for k, v in self.scored.state_dict().items()
+            }
 
     def save_if_due(self, checkpoint: Checkpoint | None) -> None:
         """Writes the state, when it is time to."""

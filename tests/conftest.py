@@ -23,7 +23,9 @@ from jaxtyping import install_import_hook
 
 # Signatures of all modules that state shapes are checked; as in Python, an int is a fine float.
 typechecked = beartype(conf=BeartypeConf(is_pep484_tower=True))
-PACKAGES = [Path(find_spec(name).origin).parent for name in ("mocose_lib", "mocose_study")]
+PACKAGES = [
+    Path(find_spec(name).origin).parent for name in ("mocose_lib", "mocose_study")
+]
 
 
 def modules_with(text: str) -> list[str]:
@@ -67,16 +69,24 @@ TINY = {
     "initializer_range": 0.5,  # so wide that sentences differ clearly
 }
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-SHIPPED = ("open", "paper", "encoders")  # folders of data/ that a study finds in the repository
+SHIPPED = (
+    "open",
+    "paper",
+    "encoders",
+)  # folders of data/ that a study finds in the repository
 
 
 def tokenizer() -> BertTokenizerFast:
     """A WordPiece of letters, digits and the commonest words of the open corpus."""
     letters = "abcdefghijklmnopqrstuvwxyz0123456789'.,-?!()"
     texts = " ".join(open_sentences(200)).lower()
-    words = [word for word, _ in Counter(re.findall("[a-z]{2,}", texts)).most_common(200)]
+    words = [
+        word for word, _ in Counter(re.findall("[a-z]{2,}", texts)).most_common(200)
+    ]
     entries = [*SPECIAL, *letters, *("##" + c for c in letters), *words]
-    model = Tokenizer(models.WordPiece({e: i for i, e in enumerate(entries)}, unk_token="[UNK]"))
+    model = Tokenizer(
+        models.WordPiece({e: i for i, e in enumerate(entries)}, unk_token="[UNK]")
+    )
     model.normalizer = normalizers.BertNormalizer(lowercase=True)
     model.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     return BertTokenizerFast(tokenizer_object=model, do_lower_case=True)
@@ -94,7 +104,9 @@ def save_encoder(kind, settings, folder: Path, **ids) -> Path:
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory) -> Path:
     """A folder with a random BERT, 2 layers x 16, and its WordPiece tokenizer."""
-    return save_encoder(BertModel, BertConfig, tmp_path_factory.mktemp("encoders") / "bert")
+    return save_encoder(
+        BertModel, BertConfig, tmp_path_factory.mktemp("encoders") / "bert"
+    )
 
 
 @pytest.fixture(scope="session")
@@ -102,14 +114,21 @@ def tiny_roberta(tmp_path_factory) -> Path:
     """A RoBERTa of the same size: its positions start behind the padding id, which is 0 here."""
     folder = tmp_path_factory.mktemp("encoders") / "roberta"
     return save_encoder(
-        RobertaModel, RobertaConfig, folder, pad_token_id=0, bos_token_id=2, eos_token_id=3
+        RobertaModel,
+        RobertaConfig,
+        folder,
+        pad_token_id=0,
+        bos_token_id=2,
+        eos_token_id=3,
     )
 
 
 @pytest.fixture(scope="session")
 def masked(tmp_path_factory) -> Path:
     """A random BERT as `tiny`, with its masked-language-model head."""
-    return save_encoder(BertForMaskedLM, BertConfig, tmp_path_factory.mktemp("encoders") / "masked")
+    return save_encoder(
+        BertForMaskedLM, BertConfig, tmp_path_factory.mktemp("encoders") / "masked"
+    )
 
 
 @pytest.fixture
@@ -160,7 +179,14 @@ def go(tiny, monkeypatch):
     monkeypatch.setattr(loop, "MoCoSE", Seen)
     pairs = {"images2014 dev": open_pairs("images2014", 20)}
 
-    def train(pooling="cls", dropout=0.1, sentences=64, checkpoint=None, choose=True, **changes):
+    def train(
+        pooling="cls",
+        dropout=0.1,
+        sentences=64,
+        checkpoint=None,
+        choose=True,
+        **changes,
+    ):
         settings = Settings(**{**SMALL, **changes})
         torch.manual_seed(settings.seed)
         encoder = Encoder.load(tiny, pooling, dropout=dropout, max_length=32)

@@ -30,16 +30,22 @@ def test_environment_yml_names_the_same_packages_and_versions_as_pyproject():
 
 
 def test_the_lock_pins_every_required_package():
-    pins = dict(line.split("==") for line in (ROOT / "requirements.lock").read_text().split())
+    pins = dict(
+        line.split("==") for line in (ROOT / "requirements.lock").read_text().split()
+    )
     pins = {name_of(name): version for name, version in pins.items()}
     for requirement in required():
-        assert name_of(requirement) in pins, f"{requirement} is not in requirements.lock"
+        assert name_of(requirement) in pins, (
+            f"{requirement} is not in requirements.lock"
+        )
         if "==" in requirement:
             assert requirement.endswith("==" + pins[name_of(requirement)])
 
 
 def test_the_lock_has_a_torch_that_every_index_carries():
-    assert re.search(r"^torch==2\.\d+\.\d+$", (ROOT / "requirements.lock").read_text(), re.M)
+    assert re.search(
+        r"^torch==2\.\d+\.\d+$", (ROOT / "requirements.lock").read_text(), re.M
+    )
 
 
 def test_the_wheel_carries_the_data_that_quick_needs_and_their_licences():
@@ -49,13 +55,20 @@ def test_the_wheel_carries_the_data_that_quick_needs_and_their_licences():
         assert carried[f"share/mocose/{folder}"] == [f"data/{folder}/*"]
     assert PROJECT["license-files"] == ["LICENSE", "data/open/ATTRIBUTION.md"]
     attribution = (ROOT / "data/open/ATTRIBUTION.md").read_text()
-    named = {name.replace(" ", "-") for name in re.findall(r"CC BY(?:-SA)? [34]\.0", attribution)}
+    named = {
+        name.replace(" ", "-")
+        for name in re.findall(r"CC BY(?:-SA)? [34]\.0", attribution)
+    }
     assert named <= set(PROJECT["license"].split(" AND "))
 
 
 def test_the_wheel_carries_every_table_beside_the_code():
     patterns = SETTINGS["tool"]["setuptools"]["package-data"]
-    carried = [ROOT / package.replace(".", "/") / p for package, ps in patterns.items() for p in ps]
+    carried = [
+        ROOT / package.replace(".", "/") / p
+        for package, ps in patterns.items()
+        for p in ps
+    ]
     for package in ("mocose_lib", "mocose_study"):
         for path in (ROOT / package).rglob("*.*"):
             if path.suffix not in (".py", ".pyc"):
@@ -75,7 +88,9 @@ def test_installed_data_are_found_where_there_is_no_checkout(tmp_path, monkeypat
 
 def test_the_citation_names_the_study_and_the_paper():
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert {"cff-version", "title", "message", "authors", "license", "version"} <= set(cited)
+    assert {"cff-version", "title", "message", "authors", "license", "version"} <= set(
+        cited
+    )
     (paper,) = cited["references"]
     assert paper["year"] == 2022 and len(paper["authors"]) == 7
     assert cited["version"] == PROJECT["version"]
@@ -87,5 +102,7 @@ def test_the_workflow_and_the_image_use_pythons_and_targets_that_exist():
     image, makefile = (ROOT / "Dockerfile").read_text(), (ROOT / "Makefile").read_text()
     steps = str(flow) + image
     for target in set(re.findall(r"(?:RUN |&& |'|\")make ([\w./]+)", steps)):
-        assert re.search(rf"^[^\n#]*{re.escape(target)}\b[^\n]*:", makefile, re.M), target
+        assert re.search(rf"^[^\n#]*{re.escape(target)}\b[^\n]*:", makefile, re.M), (
+            target
+        )
     assert "FROM python:3.11" in image

@@ -29,7 +29,9 @@ def test_the_table_of_scores_is_that_of_the_committed_runs():
 def test_every_file_that_a_page_links_exists(page):
     text = (ROOT / f"{page}.md").read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)#]+)", text)
-    assert not [link for link in links if "://" not in link and not (ROOT / link).exists()]
+    assert not [
+        link for link in links if "://" not in link and not (ROOT / link).exists()
+    ]
 
 
 def test_every_command_profile_preset_and_option_in_the_readme_exists():
@@ -68,7 +70,9 @@ def grid_of(claim: str):
 def judged(claim: str, profile: str):
     """The row of a claim in the ledger of a profile."""
     return (
-        ledger.section(grid_of(claim), table_of(grid_of(claim), profile)).set_index("id").loc[claim]
+        ledger.section(grid_of(claim), table_of(grid_of(claim), profile))
+        .set_index("id")
+        .loc[claim]
     )
 
 
@@ -90,7 +94,9 @@ CLAIMS = (  # those that the README shows, with their profiles
 
 def claims() -> str:
     """All verdicts counted, and the table of what the runs say to CLAIMS, in the ledger's words."""
-    ledgers = {profile: ledger.judged(profile).set_index("id") for profile in ("tiny", "mini")}
+    ledgers = {
+        profile: ledger.judged(profile).set_index("id") for profile in ("tiny", "mini")
+    }
     counted = []
     for profile, table in ledgers.items():
         papers = table.query("paper != 'this study' and n > 0")
@@ -105,7 +111,9 @@ def claims() -> str:
         row = ledgers[profile].loc[claim]
         paper = f"{row['reported']:+.2f}" if math.isfinite(row["reported"]) else ""
         interval = f"{shown(row['low'])} to {shown(row['high'])}, n = {row['n']}"
-        ours = f"{shown(row['effect'])} ({interval})" if row["n"] >= SEEDS_NEEDED else ""
+        ours = (
+            f"{shown(row['effect'])} ({interval})" if row["n"] >= SEEDS_NEEDED else ""
+        )
         grid = GRIDS[row["section"]]
         encoder = configure(profile, **grid.fields_at(profile)).encoder
         where = f"`{profile}`" if encoder == profile else f"`{profile}` (`{encoder}`)"
@@ -119,19 +127,40 @@ LEADS = {  # by what training sees: claims that MoCoSE beats SimCSE, from the en
     "parts of sentences, one length": ("matched-cropped", None, "matched-cropped"),
     "parts, one length: MoCoSE without heads": ("tuned-mocose-over-simcse", None, None),
     "parts of sentences, mixed lengths": (MIXED, None, MIXED),
-    "parts, mixed lengths: each at its best rate": ("tuned-mixed-mocose-over-simcse", None, None),
-    "whole sentences, one length": ("matched-whole", "whole-mocose-over-simcse", "matched-whole"),
-    "whole, one length: each at its best rate": (None, "tuned-whole-mocose-over-simcse", None),
-    "whole sentences, mixed lengths: the papers' views": (None, *["views-mocose-over-simcse"] * 2),
+    "parts, mixed lengths: each at its best rate": (
+        "tuned-mixed-mocose-over-simcse",
+        None,
+        None,
+    ),
+    "whole sentences, one length": (
+        "matched-whole",
+        "whole-mocose-over-simcse",
+        "matched-whole",
+    ),
+    "whole, one length: each at its best rate": (
+        None,
+        "tuned-whole-mocose-over-simcse",
+        None,
+    ),
+    "whole sentences, mixed lengths: the papers' views": (
+        None,
+        *["views-mocose-over-simcse"] * 2,
+    ),
 }
-ENCODERS = {"`tiny`": "tiny", "`tiny-long`": "tiny", "`mini`": "mini"}  # with their profiles
+ENCODERS = {
+    "`tiny`": "tiny",
+    "`tiny-long`": "tiny",
+    "`mini`": "mini",
+}  # with their profiles
 
 
 def leads() -> str:
     """The table of what the runs say to LEADS."""
     lines = [f"| views | {' | '.join(ENCODERS)} |", "| --- | --- | --- | --- |"]
     for views, claims in LEADS.items():
-        lines.append(f"| {views} | {' | '.join(map(lead, claims, ENCODERS.values()))} |")
+        lines.append(
+            f"| {views} | {' | '.join(map(lead, claims, ENCODERS.values()))} |"
+        )
     return "\n".join(lines)
 
 
@@ -142,7 +171,9 @@ def lead(claim: str | None, profile: str) -> str:
     if row["n"] < SEEDS_NEEDED:
         return row["verdict"]
     (named,) = [c.rule for c in grid.claims if c.id == claim]
-    table = table_of(grid, profile).pivot(index="seed", columns="label", values=row["metric"])
+    table = table_of(grid, profile).pivot(
+        index="seed", columns="label", values=row["metric"]
+    )
     a, b = table[[named.a, named.b]].dropna().mean()
     levels = f"{a:.1f} and {b:.1f}"
     interval = f"{shown(row['low'])} to {shown(row['high'])}, n = {row['n']}"
@@ -165,9 +196,13 @@ def test_the_readme_can_be_read_in_one_sitting():
 
 def test_the_example_of_the_library_runs(tiny, tmp_path, monkeypatch):
     block = re.search(r"```python\n(.*?)```", TEXT, re.S).group(1)
-    block = block.replace('"data/encoders/tiny"', repr(str(tiny))).replace("steps=100", "steps=2")
+    block = block.replace('"data/encoders/tiny"', repr(str(tiny))).replace(
+        "steps=100", "steps=2"
+    )
     monkeypatch.chdir(tmp_path)
-    sentences = [f"{a} dogs run over the {b} hill" for a in "abcdefghij" for b in "abcdefghij"]
+    sentences = [
+        f"{a} dogs run over the {b} hill" for a in "abcdefghij" for b in "abcdefghij"
+    ]
     first, second = ["a dog", "two dogs", "a cat"], ["a hill", "a dog runs", "a cat"]
     pairs = {"score": [0.0, 3.0, 5.0], "sentence1": first, "sentence2": second}
     exec(compile(block, "README.md", "exec"), {"sentences": sentences, "pairs": pairs})

@@ -24,9 +24,21 @@ def drift(
     to the ceiling (1), clipped; 0 for a collapsed target. Entries of the random fill are left out.
     """
     near, best, floor = cosine(stored, fresh), cosine(again, fresh), mean_cosine(fresh)
-    age, place, n = np.unique(ages[ages != RANDOM], return_inverse=True, return_counts=True)
-    found, ceiling = (np.bincount(place, x[ages != RANDOM], len(n)) / n for x in (near, best))
+    age, place, n = np.unique(
+        ages[ages != RANDOM], return_inverse=True, return_counts=True
+    )
+    found, ceiling = (
+        np.bincount(place, x[ages != RANDOM], len(n)) / n for x in (near, best)
+    )
     room = ceiling - floor
-    retained = np.where(room > 1e-6, ((found - floor) / np.maximum(room, 1e-6)).clip(0, 1), 0.0)
-    columns = {"age": age, "cosine": found, "ceiling": ceiling, "retained": retained, "n": n}
+    retained = np.where(
+        room > 1e-6, ((found - floor) / np.maximum(room, 1e-6)).clip(0, 1), 0.0
+    )
+    columns = {
+        "age": age,
+        "cosine": found,
+        "ceiling": ceiling,
+        "retained": retained,
+        "n": n,
+    }
     return {name: column.tolist() for name, column in columns.items()}

@@ -33,8 +33,12 @@ def evaluate(encode: Encode, benchmark: Benchmark) -> dict[str, float]:
         scores |= {f"{name} {how}": value for how, value in found.items()}
     if undefined := [name for name, score in scores.items() if np.isnan(score)]:
         why = "all similarities or gold scores are equal, or vectors hold NaN or are all zero"
-        log.warning("%d scores, as %r, are undefined: %s", len(undefined), undefined[0], why)
-    scores["average"] = float(np.mean([v for k, v in scores.items() if k.endswith(" all")]))
+        log.warning(
+            "%d scores, as %r, are undefined: %s", len(undefined), undefined[0], why
+        )
+    scores["average"] = float(
+        np.mean([v for k, v in scores.items() if k.endswith(" all")])
+    )
     return scores
 
 
@@ -44,7 +48,9 @@ def check_table(name: str, table: Table) -> None:
     wanted |= {"subset": str} if "subset" in table else {}
     for column, kind in wanted.items():
         if column not in table:
-            raise InputError(f"{name} has no column {column!r}; it needs {list(wanted)}.")
+            raise InputError(
+                f"{name} has no column {column!r}; it needs {list(wanted)}."
+            )
         for row, value in enumerate(table[column], 1):
             sound = isinstance(value, kind) and not isinstance(value, bool)
             if not sound or (column == "score" and not np.isfinite(value)):
@@ -56,7 +62,14 @@ def check_table(name: str, table: Table) -> None:
 def similarities(encode: Encode, benchmark: Benchmark) -> dict[str, np.ndarray]:
     """Cosine similarity of every pair, by task."""
     encode = cached(encode)
-    encode([s for t in benchmark.values() for c in ("sentence1", "sentence2") for s in t[c]])
+    encode(
+        [
+            s
+            for t in benchmark.values()
+            for c in ("sentence1", "sentence2")
+            for s in t[c]
+        ]
+    )
     return {
         name: cosine(encode(table["sentence1"]), encode(table["sentence2"]))
         for name, table in benchmark.items()

@@ -42,7 +42,9 @@ class Effect:
     by_pairs: np.ndarray
     fixed: int = 0
 
-    mean = property(lambda self: float(self.by_seed.mean()) if len(self.by_seed) else np.nan)
+    mean = property(
+        lambda self: float(self.by_seed.mean()) if len(self.by_seed) else np.nan
+    )
     without_error = property(lambda self: self.fixed == 2 and not len(self.by_pairs))
 
     def errors(self) -> tuple[float, float]:
@@ -66,7 +68,9 @@ class Effect:
         if not (found := self._error()):
             return interval(self.by_seed, level)
         half = stats.t.ppf((1 + level) / 2, found[1]) * found[0]
-        return Interval(self.mean, self.mean - half, self.mean + half, len(self.by_seed))
+        return Interval(
+            self.mean, self.mean - half, self.mean + half, len(self.by_seed)
+        )
 
     def p(self, edge: float) -> float:
         """Two-sided p-value that the effect is `edge`, by the errors that `interval` knows."""
@@ -84,21 +88,29 @@ def scores(label: str, runs: pd.DataFrame, metric: str) -> Scores:
         return Scores({}, {})
     found = runs[runs["label"] == label]
     if found["seed"].duplicated().any():
-        raise InputError(f"{label} fits several runs of one seed; give them labels of their own")
-    fixed = all(map(draws_nothing, found.filter(["method", "encoder_init"]).to_dict("records")))
+        raise InputError(
+            f"{label} fits several runs of one seed; give them labels of their own"
+        )
+    fixed = all(
+        map(draws_nothing, found.filter(["method", "encoder_init"]).to_dict("records"))
+    )
     metric = RESAMPLED if metric == LAST and fixed else metric
     by_seed = dict(zip(found["seed"], found[metric].astype(float), strict=True))
     by_pairs = {}
     if metric == RESAMPLED and "resampled" in found:
         draws = zip(found["seed"], found["resampled"], strict=True)
-        by_pairs = {seed: np.array(x, float) for seed, x in draws if isinstance(x, list)}
+        by_pairs = {
+            seed: np.array(x, float) for seed, x in draws if isinstance(x, list)
+        }
     equal = metric == RESAMPLED and len(by_seed) > 1 and len(set(by_seed.values())) == 1
     return Scores(by_seed, by_pairs, fixed or equal)
 
 
 def draws_nothing(fields: Mapping) -> bool:
     """Whether one seed stands for all: nothing is trained, and no weight is drawn at random."""
-    return fields.get("method") in DRAW_NOTHING and fields.get("encoder_init") != "random"
+    return (
+        fields.get("method") in DRAW_NOTHING and fields.get("encoder_init") != "random"
+    )
 
 
 def difference(a: Scores, b: Scores) -> Effect:
@@ -106,7 +118,11 @@ def difference(a: Scores, b: Scores) -> Effect:
     seeds = b.by_seed if a.fixed else a.by_seed
 
     def spread(values: dict, fixed: bool) -> dict:
-        return dict.fromkeys(seeds, next(iter(values.values()))) if fixed and values else values
+        return (
+            dict.fromkeys(seeds, next(iter(values.values())))
+            if fixed and values
+            else values
+        )
 
     by_seed = paired(spread(a.by_seed, a.fixed), spread(b.by_seed, b.fixed))
     by_pairs = paired(spread(a.by_pairs, a.fixed), spread(b.by_pairs, b.fixed))
@@ -116,4 +132,8 @@ def difference(a: Scores, b: Scores) -> Effect:
 
 def shown(effect: float) -> str:
     """An effect for people: two decimals, or the first digit that is not 0."""
-    return f"{effect + 0.0:+.2f}" if abs(effect) >= 0.005 or not effect else f"{effect:+.1g}"
+    return (
+        f"{effect + 0.0:+.2f}"
+        if abs(effect) >= 0.005 or not effect
+        else f"{effect:+.1g}"
+    )

@@ -51,7 +51,9 @@ class Size:
 
     def __post_init__(self):
         if not self.paper > 0:
-            raise InputError(f"Size needs the paper's effect of a over b above 0, got {self.paper}")
+            raise InputError(
+                f"Size needs the paper's effect of a over b above 0, got {self.paper}"
+            )
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,9 @@ class Best:
     among: Sequence[str]
     margin: float = 0.0
 
-    pairs = property(lambda self: [(self.point, p) for p in self.among if p != self.point])
+    pairs = property(
+        lambda self: [(self.point, p) for p in self.among if p != self.point]
+    )
     inside = property(lambda self: (0.0, math.inf))
 
     def __post_init__(self):

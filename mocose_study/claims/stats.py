@@ -30,7 +30,9 @@ class Interval:
 def _numbers(values, name: str = "values") -> np.ndarray:
     array = np.asarray(values, dtype=float)
     if array.ndim != 1 or not np.isfinite(array).all():
-        raise InputError(f"{name} must be a flat list of finite numbers, got {values!r:.80}")
+        raise InputError(
+            f"{name} must be a flat list of finite numbers, got {values!r:.80}"
+        )
     return array
 
 
@@ -47,7 +49,9 @@ def interval(values, level: float = 0.95) -> Interval:
         return Interval(float(x[0]) if len(x) else np.nan, np.nan, np.nan, len(x))
     if np.ptp(x) == 0:  # rounding in the mean would leave a width of 1e-16
         return Interval(float(x[0]), float(x[0]), float(x[0]), len(x))
-    half = special.stdtrit(len(x) - 1, (1 + level) / 2) * x.std(ddof=1) / np.sqrt(len(x))
+    half = (
+        special.stdtrit(len(x) - 1, (1 + level) / 2) * x.std(ddof=1) / np.sqrt(len(x))
+    )
     return Interval(*map(float, (x.mean(), x.mean() - half, x.mean() + half)), len(x))
 
 
@@ -72,7 +76,9 @@ def holm(p_values) -> np.ndarray:
     """
     p = np.asarray(p_values, dtype=float)
     if p.ndim != 1 or ((p < 0) | (p > 1)).any():
-        raise InputError(f"p_values must be a flat list of numbers from 0 to 1, got {p_values!r}")
+        raise InputError(
+            f"p_values must be a flat list of numbers from 0 to 1, got {p_values!r}"
+        )
     order = np.argsort(p)  # NaN goes last
     adjusted = np.empty_like(p)
     scaled = (len(p) - np.arange(len(p))) * p[order]

@@ -67,11 +67,16 @@ class Verdict:
     p: float = math.nan
 
 
-Found = dict[str, Effect] | Verdict  # effects by label, or the verdict where there are none
+Found = (
+    dict[str, Effect] | Verdict
+)  # effects by label, or the verdict where there are none
 
 
 def verdicts(
-    claims: Sequence[Claim], runs: pd.DataFrame, control: Rule | None = None, starts=None
+    claims: Sequence[Claim],
+    runs: pd.DataFrame,
+    control: Rule | None = None,
+    starts=None,
 ) -> pd.DataFrame:
     """All claims of a section, Holm-corrected among each other: a DataFrame, one row per claim.
 
@@ -109,7 +114,9 @@ def effects(pairs: list[tuple[str, str]], runs: pd.DataFrame, metric: str) -> Fo
     for point, s in found.items():
         lost = [seed for seed, score in s.by_seed.items() if not math.isfinite(score)]
         if lost:  # leaving these out would judge a point by the runs that went well
-            return Verdict("inconclusive", f"{metric} is no number for {point}, seeds {lost}")
+            return Verdict(
+                "inconclusive", f"{metric} is no number for {point}, seeds {lost}"
+            )
     return {f"“{a}” against “{b}”": difference(found[a], found[b]) for a, b in pairs}
 
 
@@ -139,24 +146,39 @@ def _testable(claim: Claim, answer: Verdict, control: Verdict | None) -> Verdict
         few = control.n < SEEDS_NEEDED
         why = "has too few seeds" if few else "does not show"
         reason = f"the section's positive control {why}: {control.reason}"
-        return replace(answer, verdict="inconclusive" if few else UNTESTABLE, reason=reason)
+        return replace(
+            answer, verdict="inconclusive" if few else UNTESTABLE, reason=reason
+        )
     equivalence = isinstance(claim.rule, Equivalent)
     sought = claim.rule.margin if equivalence else claim.effect
     half = (answer.high - answer.low) / 2
     crosses = any(answer.low <= edge <= answer.high for edge in claim.rule.inside)
     word, reason = answer.verdict, answer.reason
-    if sought is not None and crosses and answer.n >= SEEDS_NEEDED and half > abs(sought):
+    if (
+        sought is not None
+        and crosses
+        and answer.n >= SEEDS_NEEDED
+        and half > abs(sought)
+    ):
         what = "the margin" if equivalence else "the paper's effect"
         word = UNTESTABLE
-        reason += f"; half of the interval, {half:.2g}, exceeds {what}, {abs(sought):.2g}"
+        reason += (
+            f"; half of the interval, {half:.2g}, exceeds {what}, {abs(sought):.2g}"
+        )
     # a direction left open may still rule out the paper's size
-    direction = type(claim.rule) is Better and claim.effect is not None and word not in DECIDED
+    direction = (
+        type(claim.rule) is Better and claim.effect is not None and word not in DECIDED
+    )
     if direction and answer.high < abs(claim.effect):
-        reason += f"; all of the interval lies below the paper's {abs(claim.effect):.3g}"
+        reason += (
+            f"; all of the interval lies below the paper's {abs(claim.effect):.3g}"
+        )
     return replace(answer, verdict=word, reason=reason)
 
 
-def _with_working_rival(claim: Claim, answer: Verdict, runs: pd.DataFrame, starts) -> Verdict:
+def _with_working_rival(
+    claim: Claim, answer: Verdict, runs: pd.DataFrame, starts
+) -> Verdict:
     """The answer, with its reason, if a rival scores below the point that it started from.
 
     Such a rival is another system: `b` that is beaten, or `a` that does not win. A setting of one
@@ -170,7 +192,9 @@ def _with_working_rival(claim: Claim, answer: Verdict, runs: pd.DataFrame, start
         start = starts.get(rival)
         if answer.verdict == "no runs" or not start or start in sides:
             continue
-        found = effects([(rival, start)], runs, LAST if claim.metric == LAST else RESAMPLED)
+        found = effects(
+            [(rival, start)], runs, LAST if claim.metric == LAST else RESAMPLED
+        )
         if isinstance(found, Verdict):
             return replace(answer, verdict=found.verdict, reason=found.reason)
         x = next(iter(found.values())).interval(LEVEL)
@@ -188,7 +212,9 @@ def judge(rule: Rule, found: Found, level: float = LEVEL) -> Verdict:
     label = next((k for k, e in found.items() if e.without_error), None)
     if label:
         reason = f"{label}: neither draws anything, and no test pairs were resampled"
-        return Verdict(UNTESTABLE, reason, found[label].mean, n=len(found[label].by_seed))
+        return Verdict(
+            UNTESTABLE, reason, found[label].mean, n=len(found[label].by_seed)
+        )
     seeds = {k: len(e.by_seed) for k, e in found.items() if e.fixed < 2}
     label, edges = min(seeds, key=seeds.get, default=""), rule.inside
     if label and seeds[label] < SEEDS_NEEDED:
@@ -204,7 +230,9 @@ def judge(rule: Rule, found: Found, level: float = LEVEL) -> Verdict:
     return Verdict(word, reason, x.mean, x.low, x.high, x.n, level, _p(found, edges))
 
 
-def _answer(rule: Rule, found: dict[str, Effect], level: float) -> tuple[str, str, float]:
+def _answer(
+    rule: Rule, found: dict[str, Effect], level: float
+) -> tuple[str, str, float]:
     """The word, the label of the effect that decided it, and the level of its interval."""
     low, high = rule.inside
     intervals = {k: e.interval(level) for k, e in found.items()}
@@ -220,7 +248,11 @@ def _answer(rule: Rule, found: dict[str, Effect], level: float) -> tuple[str, st
     ):
         return ALIKE, closest, level
     outside = intervals[closest].high <= low or intervals[closest].low >= high
-    return "inconclusive", closest, stricter if outside else level  # the one that left it open
+    return (
+        "inconclusive",
+        closest,
+        stricter if outside else level,
+    )  # the one that left it open
 
 
 def _p(found: dict[str, Effect], edges: tuple[float, float]) -> float:
@@ -233,14 +265,22 @@ def _p(found: dict[str, Effect], edges: tuple[float, float]) -> float:
     return min(1.0, len(found) * min(outside)) if outside else max(inside)
 
 
-def _reason(word: str, label: str, edges: tuple, level: float, found: dict[str, Effect]) -> str:
+def _reason(
+    word: str, label: str, edges: tuple, level: float, found: dict[str, Effect]
+) -> str:
     effect, (low, high) = found[label], edges
     x = effect.interval(level)
     place = f"above {low:g}" if math.isinf(high) else f"between {low:g} and {high:g}"
     part = PART.get(word, "all")
-    closest = f" (the closest of {len(found)} rivals)" if len(found) > 1 and part == "all" else ""
+    closest = (
+        f" (the closest of {len(found)} rivals)"
+        if len(found) > 1 and part == "all"
+        else ""
+    )
     strongest = min(found, key=lambda k: found[k].mean)
-    other = f"; {strongest}: {shown(found[strongest].mean)}" if strongest != label else ""
+    other = (
+        f"; {strongest}: {shown(found[strongest].mean)}" if strongest != label else ""
+    )
     of = f"{x.n} seeds" if effect.fixed < 2 else "no seeds drawn"
     of += ", test pairs resampled" if effect.fixed and len(effect.by_pairs) else ""
     return (

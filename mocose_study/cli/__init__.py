@@ -43,8 +43,12 @@ def parsed(arguments: list[str]):
         with contextlib.redirect_stderr(panel):
             if command == "run":
                 default = _defaults(options)
-                return tyro.cli(single.Run, args=options, default=default, prog="mocose run")
-            return tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="mocose", args=arguments)
+                return tyro.cli(
+                    single.Run, args=options, default=default, prog="mocose run"
+                )
+            return tyro.extras.subcommand_cli_from_dict(
+                COMMANDS, prog="mocose", args=arguments
+            )
     except SystemExit as stop:
         if stop.code:
             raise InputError(_sentence(panel.getvalue())) from None
@@ -66,7 +70,9 @@ def _defaults(options: list[str]) -> single.Run:
         from mocose_study.data.corpora import text_lines
 
         values["corpus_size"] = sum(map(bool, text_lines([Path(chosen["corpus"])])))
-    config = object.__new__(Config)  # unchecked: an option may still mend a contradiction
+    config = object.__new__(
+        Config
+    )  # unchecked: an option may still mend a contradiction
     vars(config).update(values)
     return single.Run(**asked, config=config)
 
@@ -76,7 +82,9 @@ def _sentence(panel: str) -> str:
     plain = re.sub(r"\x1b\[[0-9;]*m", "", panel)
     _title, *lines = plain.splitlines() or [""]
     rows = dropwhile(_is_rule, (line.strip("│ ") for line in lines))
-    said = " ".join(takewhile(lambda row: not _is_rule(row), rows)).partition(" Got errors")[0]
+    said = " ".join(takewhile(lambda row: not _is_rule(row), rows)).partition(
+        " Got errors"
+    )[0]
     near = re.search(r"Perhaps you meant:\W+(--[\w-]+)", plain)
     unknown = said.startswith("Unrecognized options: --")
     hint = "; --help lists those there are." if unknown else "."
@@ -100,18 +108,26 @@ def main() -> None:
         if folder := getattr(command, "data", None):
             os.environ["MOCOSE_DATA"] = folder
         command.main()
-        return sys.stdout.flush()  # here, where it is known what to say if nobody reads it
+        return (
+            sys.stdout.flush()
+        )  # here, where it is known what to say if nobody reads it
     except (InputError, FloatingPointError) as wrong:  # the latter: a training diverged
         said, code = str(wrong), 2
     except BrokenPipeError:  # whoever read the output, as `head` does, has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as wrong:  # a full disk, a folder without write permission
-        said, code = f"{wrong.strerror or wrong}: {wrong.filename or 'while writing'}", 2
+        said, code = (
+            f"{wrong.strerror or wrong}: {wrong.filename or 'while writing'}",
+            2,
+        )
     except RuntimeError as wrong:  # no room on a GPU, or in the machine
         if "allocate" not in str(wrong):
             raise
-        said, code = "the memory is full; a smaller batch_size or queue_size needs less", 2
+        said, code = (
+            "the memory is full; a smaller batch_size or queue_size needs less",
+            2,
+        )
     except KeyboardInterrupt:
         then = getattr(command, "INTERRUPTED", "the same command goes on from here")
         said, code = f"interrupted; {then}", 130

@@ -33,11 +33,15 @@ class Run(Sized):
     """One run: trains and measures a system, and prints its scores."""
 
     preset: str = "study"  # One of study, described, code, moco.
-    out: Path | None = None  # Folder of the run's file; default: runs/ in the study's folder.
+    out: Path | None = (
+        None  # Folder of the run's file; default: runs/ in the study's folder.
+    )
     # Folder for the trained encoder, which sentence-transformers and transformers load.
     save: Path | None = None
     push_to_hub: str | None = None  # With --save: uploads that folder under this name.
-    log: Path | None = None  # Folder for the curves of the training, for TensorBoard and as CSV.
+    log: Path | None = (
+        None  # Folder for the curves of the training, for TensorBoard and as CSV.
+    )
     # Each field of the Config; profile and preset give the defaults.
     config: OmitArgPrefixes[Config] = field(default_factory=Config)
 
@@ -51,23 +55,35 @@ class Run(Sized):
         if self.push_to_hub and not self.save:
             raise InputError("--push-to-hub uploads the folder of --save; give both.")
         if self.save and not saved_whole(self.config):
-            raise InputError(f"{self.config.method} is no encoder alone; leave out --save.")
+            raise InputError(
+                f"{self.config.method} is no encoder alone; leave out --save."
+            )
         taken = self.save and self.save.exists() and any(self.save.iterdir())
         if taken and not (self.save / "mocose.json").exists():
-            raise InputError(f"{self.save} has other files; give --save a folder of its own.")
+            raise InputError(
+                f"{self.save} has other files; give --save a folder of its own."
+            )
         if self.log and not find_spec("tensorboard"):
-            raise InputError("--log needs the package tensorboard: pip install tensorboard.")
+            raise InputError(
+                "--log needs the package tensorboard: pip install tensorboard."
+            )
         if ranks().size > 1 and self.config.method != "mocose":
-            raise InputError(f"{self.config.method} trains in one process; leave out `accelerate`.")
+            raise InputError(
+                f"{self.config.method} trains in one process; leave out `accelerate`."
+            )
         if self.push_to_hub:
             use.make_repository(self.push_to_hub)
         run.prepare([self.config], bar=True)
         path = (self.out or study_folder() / "runs") / f"{run_id(self.config)}.json"
         for folder in filter(None, (path.parent, self.save, self.log)):
             folder.mkdir(parents=True, exist_ok=True)
-            TemporaryFile(dir=folder).close()  # what cannot be written says so before the training
+            TemporaryFile(
+                dir=folder
+            ).close()  # what cannot be written says so before the training
         trained = []
-        run.make_run(self.config, path, bar=True, save=trained.append if self.save else None)
+        run.make_run(
+            self.config, path, bar=True, save=trained.append if self.save else None
+        )
         if ranks().rank:
             return
         record = read_run(path)
@@ -98,9 +114,13 @@ class Evaluate(Data):
 
         here, there = use.tasks(), self.beside and configure(self.beside).benchmark
         if self.beside and self.sts:
-            raise InputError("--beside shows averages over other tasks than --sts; leave one out.")
+            raise InputError(
+                "--beside shows averages over other tasks than --sts; leave one out."
+            )
         if self.beside and here != there:
-            raise InputError(f"{self.beside} has scores of {there!r}, not {here!r}; see --data.")
+            raise InputError(
+                f"{self.beside} has scores of {there!r}, not {here!r}; see --data."
+            )
         encode = use.encode_of(self.model, self.pooling)
         use.show(use.measure(encode, self.sts, self.transfer), self.json, self.beside)
 
@@ -116,7 +136,9 @@ class Embed:
         from mocose_study.results import use
 
         if sys.stdout.isatty():
-            raise InputError("vectors are no text; use `mocose embed MODEL FILE > vectors.npy`.")
+            raise InputError(
+                "vectors are no text; use `mocose embed MODEL FILE > vectors.npy`."
+            )
         use.embed(use.encode_of(self.model), self.file, sys.stdout.buffer)
 
 
@@ -139,7 +161,9 @@ class Systems:
         from mocose_study.systems import METHODS
 
         for name, fit in METHODS.items():
-            (kind,) = getattr(fit, "args", [fit])  # a class whose training `fit` is, or itself
+            (kind,) = getattr(
+                fit, "args", [fit]
+            )  # a class whose training `fit` is, or itself
             print(f"{name:20} {sys.modules[kind.__module__].__doc__.splitlines()[0]}")
 
 
@@ -151,4 +175,6 @@ class Profiles:
         for name in PROFILES:
             c = configure(name)
             text = f"{c.corpus_size:,} sentences of {c.corpus}"
-            print(f"{name:14} {c.encoder}, {text}, benchmark {c.benchmark}, {c.steps:,} steps")
+            print(
+                f"{name:14} {c.encoder}, {text}, benchmark {c.benchmark}, {c.steps:,} steps"
+            )

@@ -25,8 +25,12 @@ def _text(table) -> str:
 class Grid(Sized):
     """All missing runs of sections. Without a section, lists what is missing, and its cost."""
 
-    sections: Positional[tuple[str, ...]] = ()  # Names that `mocose sections` lists, or all.
-    seeds: tuple[int, ...] | None = None  # Seeds of every point; default: the profile's.
+    sections: Positional[
+        tuple[str, ...]
+    ] = ()  # Names that `mocose sections` lists, or all.
+    seeds: tuple[int, ...] | None = (
+        None  # Seeds of every point; default: the profile's.
+    )
     # Processes side by side, 0: in this one; default: MOCOSE_WORKERS, or one a core.
     workers: int | None = None
 
@@ -37,11 +41,17 @@ class Grid(Sized):
 
         names = tuple(GRIDS) if self.sections in ((), ("all",)) else self.sections
         grids = {name: choose(GRIDS, name, "section") for name in names}
-        runs = {name: grid.runs(self.profile, self.seeds) for name, grid in grids.items()}
+        runs = {
+            name: grid.runs(self.profile, self.seeds) for name, grid in grids.items()
+        }
         if self.sections:
             chosen = [run for found in runs.values() for run in found]
-            chosen.sort(key=lambda run: run[0].tier)  # the telling points of every section first
-            done = run_grid([config for _, config in chosen], self.profile, self.workers)
+            chosen.sort(
+                key=lambda run: run[0].tier
+            )  # the telling points of every section first
+            done = run_grid(
+                [config for _, config in chosen], self.profile, self.workers
+            )
             return print(f"{len(done)} runs of profile {self.profile} are done")
         for name, found in runs.items():
             if found:  # else it is not at this profile
@@ -52,14 +62,18 @@ class Grid(Sized):
                 cost = f", {hours:.1f} hours" if hours else ""
                 print(f"{name:22} {missing:5} of {len(found):5} runs missing{cost}")
         print("Hours are those of one process, by the section's finished runs.")
-        print("`mocose grid SECTION` makes those of a section, `mocose grid all` every one.")
+        print(
+            "`mocose grid SECTION` makes those of a section, `mocose grid all` every one."
+        )
 
 
 @dataclass(frozen=True)
 class Results(Sized):
     """Mean, 95 % interval and number of seeds of every point of the sections."""
 
-    sections: Positional[tuple[str, ...]] = ()  # Names that `mocose sections` lists; default: all.
+    sections: Positional[
+        tuple[str, ...]
+    ] = ()  # Names that `mocose sections` lists; default: all.
 
     def main(self) -> None:
         from mocose_study.results.tables import summary, table_of
@@ -76,9 +90,15 @@ class Results(Sized):
 class Pretrain(Data):
     """Trains an encoder on masked words into data/encoders/<name>; goes on where it stopped."""
 
-    profile: str = "tiny-words"  # A profile of pre-training, such as tiny-words or mini.
-    folder: Path | None = None  # Where the encoder goes; default: data/encoders/<profile>.
-    card: bool = False  # Only writes the model card anew, with the scores of the runs there are.
+    profile: str = (
+        "tiny-words"  # A profile of pre-training, such as tiny-words or mini.
+    )
+    folder: Path | None = (
+        None  # Where the encoder goes; default: data/encoders/<profile>.
+    )
+    card: bool = (
+        False  # Only writes the model card anew, with the scores of the runs there are.
+    )
 
     def main(self) -> None:
         from mocose_study.pretraining.pretrain import make_encoder

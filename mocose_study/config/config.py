@@ -15,7 +15,15 @@ from typing import Annotated, Any, Literal
 
 from mocose_lib.settings import Count, InputError, Positive, Range, Settings, Share
 
-POOLER_UNUSED = ("simcse", "s_simcse", "simcse_supervised", "ct", "flow", "is_bert", "declutr")
+POOLER_UNUSED = (
+    "simcse",
+    "s_simcse",
+    "simcse_supervised",
+    "ct",
+    "flow",
+    "is_bert",
+    "declutr",
+)
 VIEWS_DISTORTED = ("mocose",)  # by position shuffle and cut-offs
 TEXT_AUGMENTED = ("mocose", "simcse")
 SHORTENED = (*TEXT_AUGMENTED, "s_simcse")  # by crop and word deletion
@@ -38,17 +46,23 @@ class Config(Settings):
     # what is trained, and what it is measured on
     method: str = "mocose"  # a system, see `systems.METHODS`
     encoder: str = "tiny"  # a folder under data/encoders, a path, or a hub name
-    encoder_init: Literal["pretrained", "random"] = "pretrained"  # random: its shape alone
+    encoder_init: Literal["pretrained", "random"] = (
+        "pretrained"  # random: its shape alone
+    )
     corpus: str = "open"  # a name in CORPORA, a text file, or a data set of the hub
     corpus_size: Annotated[int, Range(2)] = 40_000  # sentences
-    benchmark: str = "open"  # open, real, sample (a part of open), or one's own "a.tsv,b.tsv"
+    benchmark: str = (
+        "open"  # open, real, sample (a part of open), or one's own "a.tsv,b.tsv"
+    )
     dev: str = ""  # a file whose pairs choose checkpoints, in place of the benchmark's
     pooling: Literal["cls", "cls_pooler", "mean", "first_last"] = "cls"
     dropout: Share = 0.1
     fast: bool = True  # the faster forms of `fast/`; their random numbers are others
 
     # evaluation and choice of the checkpoint
-    selection: Literal["dev", "blind", "test", "last"] = "dev"  # blind: dev without test pairs
+    selection: Literal["dev", "blind", "test", "last"] = (
+        "dev"  # blind: dev without test pairs
+    )
     eval_max_length: Annotated[int, Range(4)] = 128  # tokens
     transfer: bool = False  # measure the transfer tasks, too
     resamples: Count = 0  # of the test pairs, each scored once more
@@ -58,27 +72,49 @@ class Config(Settings):
     word_deletion: Share = 0.0  # tokens left out, at least one
     text_augmentation: TextAugmentation = "none"
     augmentation_models: tuple[str, ...] = ()  # (): those of text_augment.models_of
-    augmentation_rate: Annotated[float, Range(0.001, 1)] = 0.1  # of the words, at least one
-    augmented_views: Literal["target", "both"] = "both"  # which are rewritten or shortened
+    augmentation_rate: Annotated[float, Range(0.001, 1)] = (
+        0.1  # of the words, at least one
+    )
+    augmented_views: Literal["target", "both"] = (
+        "both"  # which are rewritten or shortened
+    )
     augment_at_evaluation: bool = False  # shuffle and cut-offs while scoring, too
 
     # other systems (systems/)
-    statistics: Literal["task", "corpus"] = "task"  # whitening, flow, SIF: texts they learn from
-    kept_dimensions: Positive | None = None  # whitening; None: all in which the vectors vary
-    vectors: str = "glove/glove.6B.50d.subset.txt.xz"  # a path, or a file of the data folder
-    sif: Annotated[float, Range(0, 1)] = 0.0  # a of the weight a / (a + p(word)); 0: plain average
+    statistics: Literal["task", "corpus"] = (
+        "task"  # whitening, flow, SIF: texts they learn from
+    )
+    kept_dimensions: Positive | None = (
+        None  # whitening; None: all in which the vectors vary
+    )
+    vectors: str = (
+        "glove/glove.6B.50d.subset.txt.xz"  # a path, or a file of the data folder
+    )
+    sif: Annotated[float, Range(0, 1)] = (
+        0.0  # a of the weight a / (a + p(word)); 0: plain average
+    )
     idf: bool = False  # word counts: weighted by inverse document frequency
-    mlp: Literal["training", "always", "never"] = "training"  # SimCSE: always: at evaluation, too
-    positives: Literal["same", "next_sentence", "next_three"] = "same"  # SimCSE: of a sentence
+    mlp: Literal["training", "always", "never"] = (
+        "training"  # SimCSE: always: at evaluation, too
+    )
+    positives: Literal["same", "next_sentence", "next_three"] = (
+        "same"  # SimCSE: of a sentence
+    )
     two_encoders: bool = False  # SimCSE: each view has one
     same_mask: bool = False  # SimCSE: both views have one dropout mask
     mlm_weight: Weight = 0.0  # SimCSE: of the auxiliary masked-language-model term
-    dropout_low: Share = 0.0  # S-SimCSE: rates are drawn from U(dropout_low, dropout_high)
+    dropout_low: Share = (
+        0.0  # S-SimCSE: rates are drawn from U(dropout_low, dropout_high)
+    )
     dropout_high: Share = 0.2
     sentence_dropout: bool = True  # S-SimCSE: each sentence draws its own rates
-    triplets: str = "nli/nli_triplets_small.tsv"  # supervised SimCSE: also a name of the hub
+    triplets: str = (
+        "nli/nli_triplets_small.tsv"  # supervised SimCSE: also a name of the hub
+    )
     hard_negatives: bool = True  # supervised SimCSE: contradictions are negatives
-    hard_negative_weight: Weight = 1.0  # supervised SimCSE: alpha of a premise's contradiction
+    hard_negative_weight: Weight = (
+        1.0  # supervised SimCSE: alpha of a premise's contradiction
+    )
 
     def contradictions(self):
         yield from super().contradictions()
@@ -87,13 +123,19 @@ class Config(Settings):
     def identity(self) -> str:
         """The canonical text that names a run, the same for equal configs."""
         values = asdict(self) | REMOVED
-        unused = [name for name, neutral in ADDED_LATER.items() if values[name] == neutral]
-        return json.dumps({k: v for k, v in values.items() if k not in unused}, sort_keys=True)
+        unused = [
+            name for name, neutral in ADDED_LATER.items() if values[name] == neutral
+        ]
+        return json.dumps(
+            {k: v for k, v in values.items() if k not in unused}, sort_keys=True
+        )
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Config":
         """Builds a Config from parsed JSON. Raises InputError on an unknown field."""
-        values = {k: tuples(v) for k, v in values.items() if (k, v) not in REMOVED.items()}
+        values = {
+            k: tuples(v) for k, v in values.items() if (k, v) not in REMOVED.items()
+        }
         check_names(values)
         return cls(**values)
 
@@ -125,7 +167,9 @@ FIELDS = {field.name: field for field in fields(Config)}
 def read_toml(package: str, name: str) -> dict:
     """What <name>.toml of a package holds. Raises InputError when it is no TOML."""
     try:
-        return tomllib.loads((files(package) / f"{name}.toml").read_text(encoding="utf-8"))
+        return tomllib.loads(
+            (files(package) / f"{name}.toml").read_text(encoding="utf-8")
+        )
     except tomllib.TOMLDecodeError as cause:
         raise InputError(f"{name}.toml is no TOML: {cause}") from None
 
@@ -140,14 +184,20 @@ def check_names(values: Iterable[str]) -> None:
     for name in values:
         if name not in FIELDS:
             near = get_close_matches(name, FIELDS, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(FIELDS)}."
+            hint = (
+                f"did you mean {near[0]!r}?"
+                if near
+                else f"known are {', '.join(FIELDS)}."
+            )
             raise InputError(f"Config has no field {name!r}; {hint}")
 
 
 def choose(table: Mapping, name: str, what: str):
     """table[name]. Raises InputError naming what there is when `name` is not in it."""
     if name not in table:
-        raise InputError(f"there is no {what} {name!r}; choose one of {', '.join(table)}.")
+        raise InputError(
+            f"there is no {what} {name!r}; choose one of {', '.join(table)}."
+        )
     return table[name]
 
 
@@ -165,12 +215,20 @@ def _contradictions(c):
     shortened = c.crop > 0 or c.word_deletion > 0
     rewritten = c.text_augmentation != "none"
     for asked, names, able in (
-        (distorted, "position_shuffle, token_cutoff and feature_cutoff", VIEWS_DISTORTED),
+        (
+            distorted,
+            "position_shuffle, token_cutoff and feature_cutoff",
+            VIEWS_DISTORTED,
+        ),
         (shortened, "crop and word_deletion", SHORTENED),
         (rewritten, "text_augmentation", TEXT_AUGMENTED),
         (c.two_encoders or c.mlm_weight > 0, "two_encoders and mlm_weight", TWO_VIEWS),
         (c.positives != "same", "positives", TWO_VIEWS[:2]),
-        (c.fgsm_epsilon > 0, "FGSM (set fgsm_epsilon = 0 where a preset sets it)", VIEWS_DISTORTED),
+        (
+            c.fgsm_epsilon > 0,
+            "FGSM (set fgsm_epsilon = 0 where a preset sets it)",
+            VIEWS_DISTORTED,
+        ),
     ):
         if asked and c.method not in able:
             yield f"{c.method} has no {names}; leave it out, or set method to one of {able}."

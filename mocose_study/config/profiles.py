@@ -43,7 +43,9 @@ class Profile:
     width: int  # of its encoder's vectors; what a grid scales with the encoder is a multiple of it
     seeds: int  # of every point
     tier: int  # up to which points are run, see `sections.grid.Point`
-    stages: dict[str, dict] = field(default_factory=dict)  # fields of sections of that stage
+    stages: dict[str, dict] = field(
+        default_factory=dict
+    )  # fields of sections of that stage
 
 
 def _profile(shared: list[str], **own) -> Profile:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import psutil
 
-HOST = platform.node()  # other machines of a shared file system number their processes themselves
+HOST = (
+    platform.node()
+)  # other machines of a shared file system number their processes themselves
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> Path:

@@ -23,14 +23,19 @@ from .sources import asking_the_hub, local, open_file
 OPEN_DEV = "images2014"
 OPEN_TESTS = ("images2015", "snli2017", "postediting2016")
 SAMPLE = 60  # pairs of each open task
-OUTSIDE = ("SICK-R", "STS-B")  # tasks with pairs for training, which no system here is trained on
+OUTSIDE = (
+    "SICK-R",
+    "STS-B",
+)  # tasks with pairs for training, which no system here is trained on
 BENCHMARKS = ("open", "sample", "real")
 HUB_SPLITS = {"dev": "validation", "test": "test", "train": "train"}
 PAIR_COLUMNS = ("score", "sentence1", "sentence2")
 QUOTED = "has a cell in CSV's quotes (pandas writes none with quoting=csv.QUOTE_NONE)"
 
 with (files(__package__) / "sts.csv").open(encoding="utf-8") as _table:
-    STS = {row["task"]: row for row in csv.DictReader(_table)}  # file, repository, revision
+    STS = {
+        row["task"]: row for row in csv.DictReader(_table)
+    }  # file, repository, revision
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -45,9 +50,13 @@ def read_table(path: Path) -> pd.DataFrame:
         raise InputError(f"{path} is no UTF-8 text: {cause}.") from cause
     header, *rows = (line.split("\t") for line in text.split("\n"))
     if "\0" in text or not rows or len(set(header)) < len(header):
-        raise InputError(f"{path} is no tab-separated text with a header of names and rows.")
+        raise InputError(
+            f"{path} is no tab-separated text with a header of names and rows."
+        )
     if rows.pop() != [""]:
-        raise InputError(f"{path} is cut off in line {len(rows) + 2}: it has no line break there.")
+        raise InputError(
+            f"{path} is cut off in line {len(rows) + 2}: it has no line break there."
+        )
     for number, row in enumerate(rows, 2):
         if len(row) != len(header):
             raise InputError(
@@ -64,13 +73,17 @@ def read_pairs(path: Path) -> pd.DataFrame:
     """
     frame = read_table(path)
     if lost := [column for column in PAIR_COLUMNS if column not in frame]:
-        raise InputError(f"{path} has no column {lost[0]!r}; it needs {', '.join(PAIR_COLUMNS)}.")
+        raise InputError(
+            f"{path} has no column {lost[0]!r}; it needs {', '.join(PAIR_COLUMNS)}."
+        )
     score = pd.to_numeric(frame["score"], errors="coerce").astype(float)
     texts = frame[list(PAIR_COLUMNS[1:])]
     wrong = {
         "has a score that is no number": ~np.isfinite(score),
         "has an empty sentence": texts.map(str.strip).eq("").any(axis=1),
-        QUOTED: frame.apply(lambda column: column.str.fullmatch('".*"".*"')).any(axis=1),
+        QUOTED: frame.apply(lambda column: column.str.fullmatch('".*"".*"')).any(
+            axis=1
+        ),
     }
     for what, rows in wrong.items():
         if rows.any():
@@ -107,7 +120,9 @@ def sickr_test(frame: pd.DataFrame) -> pd.DataFrame:
     frame = frame.assign(digest=pair_digests(frame))
     kept = frame[frame["digest"].isin(named)].drop_duplicates("digest")
     if len(kept) < len(named):
-        raise InputError(f"the hub's SICK-R has only {len(kept)} of the {len(named)} test pairs.")
+        raise InputError(
+            f"the hub's SICK-R has only {len(kept)} of the {len(named)} test pairs."
+        )
     return kept.drop(columns="digest").reset_index(drop=True)
 
 
@@ -122,7 +137,9 @@ def files_of(benchmark: str) -> list[str]:
     """The files of a benchmark: paths, or names as data/SHA256SUMS has them."""
     if benchmark == "real":
         names = [source["file"] for source in STS.values()]
-        return list(dict.fromkeys(n.format(split=s) for n in names for s in ("dev", "test")))
+        return list(
+            dict.fromkeys(n.format(split=s) for n in names for s in ("dev", "test"))
+        )
     if benchmark in BENCHMARKS:
         return [f"open/{task}.tsv" for task in (OPEN_DEV, *OPEN_TESTS)]
     return own_files(benchmark)
@@ -133,7 +150,9 @@ def own_files(names: str) -> list[str]:
     parts, found = names.split(","), []
     while parts:
         starts = [",".join(parts[:n]) for n in range(len(parts), 0, -1)]
-        found.append(next((start for start in starts if Path(start).is_file()), parts[0]))
+        found.append(
+            next((start for start in starts if Path(start).is_file()), parts[0])
+        )
         parts = parts[found[-1].count(",") + 1 :]
     return found
 
@@ -149,7 +168,9 @@ def test_tables(benchmark: str) -> dict[str, pd.DataFrame]:
     return {f"{task} test": sts_pairs(task, "test", benchmark) for task in tasks}
 
 
-def dev_tables(benchmark: str, dev: str = "", blind: bool = False) -> dict[str, pd.DataFrame]:
+def dev_tables(
+    benchmark: str, dev: str = "", blind: bool = False
+) -> dict[str, pd.DataFrame]:
     """The pairs that choose checkpoints, in the same form: those of the file `dev`.
 
     Without `dev` they are the benchmark's own: STS-B dev of "real", the captions of 2014 of all
@@ -157,11 +178,17 @@ def dev_tables(benchmark: str, dev: str = "", blind: bool = False) -> dict[str, 
     that occur, word for word, in a test table, and raises InputError where none is left.
     """
     task = "STS-B" if benchmark == "real" else OPEN_DEV
-    tables = _own_tables(dev, "dev") if dev else {f"{task} dev": sts_pairs(task, "dev", benchmark)}
+    tables = (
+        _own_tables(dev, "dev")
+        if dev
+        else {f"{task} dev": sts_pairs(task, "dev", benchmark)}
+    )
     tables = unseen(tables, benchmark) if blind else tables
     for name, table in tables.items():
         if table.empty:
-            raise InputError(f"all pairs of {name!r} are test pairs; give other ones as `dev`.")
+            raise InputError(
+                f"all pairs of {name!r} are test pairs; give other ones as `dev`."
+            )
     return tables
 
 
@@ -169,10 +196,16 @@ def unseen(tables: dict[str, pd.DataFrame], benchmark: str) -> dict[str, pd.Data
     """The pairs of the tables that occur, word for word, in no test table of the benchmark."""
 
     def pairs(table: pd.DataFrame) -> list[frozenset]:
-        return list(map(frozenset, zip(table["sentence1"], table["sentence2"], strict=True)))
+        return list(
+            map(frozenset, zip(table["sentence1"], table["sentence2"], strict=True))
+        )
 
-    tested = {pair for table in test_tables(benchmark).values() for pair in pairs(table)}
-    return {name: t[[pair not in tested for pair in pairs(t)]] for name, t in tables.items()}
+    tested = {
+        pair for table in test_tables(benchmark).values() for pair in pairs(table)
+    }
+    return {
+        name: t[[pair not in tested for pair in pairs(t)]] for name, t in tables.items()
+    }
 
 
 def outside_tables() -> dict[str, pd.DataFrame]:
@@ -195,7 +228,9 @@ def _own_tables(names: str, split: str) -> dict[str, pd.DataFrame]:
                 f"there is no benchmark {str(path)!r}; choose one of {known}, or give a file."
             )
         if (name := f"{path.stem} {split}") in tables:
-            raise InputError(f"two files of the benchmark are called {path.stem!r}; rename one.")
+            raise InputError(
+                f"two files of the benchmark are called {path.stem!r}; rename one."
+            )
         tables[name] = read_pairs(path)
     return tables
 

@@ -32,14 +32,21 @@ def digests(config: Config) -> dict[str, str]:
     if config.method not in NO_CORPUS:
         name = config.corpus
         revision = hub_name(name) and (revision_on_hub(name, "dataset") or name)
-        found["corpus"] = revision or _files(CORPORA.get(name, [name]), name not in CORPORA)
+        found["corpus"] = revision or _files(
+            CORPORA.get(name, [name]), name not in CORPORA
+        )
     if config.method == "word_vectors":
         found["vectors"] = _files([config.vectors])
     if config.method == "simcse_supervised":
         found["triplets"] = _files([config.triplets])
     if config.transfer:
-        found["transfer"] = _files((f"transfer/{task}.tsv" for task in TRANSFER), own=False)
-    return {name: hashlib.sha256(text.encode()).hexdigest()[:12] for name, text in found.items()}
+        found["transfer"] = _files(
+            (f"transfer/{task}.tsv" for task in TRANSFER), own=False
+        )
+    return {
+        name: hashlib.sha256(text.encode()).hexdigest()[:12]
+        for name, text in found.items()
+    }
 
 
 def _files(names: Iterable[str], own: bool = True) -> str:
@@ -48,7 +55,11 @@ def _files(names: Iterable[str], own: bool = True) -> str:
     data, found = folder(), ""
     recorded = checksums(shipped("SHA256SUMS").parent)
     for name in names:
-        places = (*([Path(name)] if own else []), shipped(name), *([data / name] if data else []))
+        places = (
+            *([Path(name)] if own else []),
+            shipped(name),
+            *([data / name] if data else []),
+        )
         path = next((place for place in places if place.is_file()), None)
         known = sha256(path) if path else recorded.get(name)
         found += known or (name in ON_HUB and revision_on_hub(*ON_HUB[name])) or name

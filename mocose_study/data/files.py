@@ -32,5 +32,9 @@ def shipped(name: str) -> Path:
 
     The study's own copy comes first, then that of the checkout, then what pip has installed.
     """
-    places = [study_folder() / "data" / name, CHECKOUT / "data" / name, INSTALLED / name]
+    places = [
+        study_folder() / "data" / name,
+        CHECKOUT / "data" / name,
+        INSTALLED / name,
+    ]
     return next((place for place in places if place.exists()), places[0])

@@ -14,14 +14,20 @@ from .benchmarks import read_table
 from .sources import from_hub, local
 
 ARCHIVE = "senteval.tar"
-LABELLED_COLUMNS = (["split", "label", "sentence"], ["split", "label", "sentence1", "sentence2"])
+LABELLED_COLUMNS = (
+    ["split", "label", "sentence"],
+    ["split", "label", "sentence1", "sentence2"],
+)
 LABELLED_SPLITS = ({"all"}, {"train", "test"}, {"train", "dev", "test"})
 IN_ARCHIVE = {  # by task: the folder, and (file, split, the label of all its lines)
     "MR": ("MR", ("rt-polarity.pos", "all", "1"), ("rt-polarity.neg", "all", "0")),
     "CR": ("CR", ("custrev.pos", "all", "1"), ("custrev.neg", "all", "0")),
     "SUBJ": ("SUBJ", ("subj.objective", "all", "1"), ("subj.subjective", "all", "0")),
     "MPQA": ("MPQA", ("mpqa.pos", "all", "1"), ("mpqa.neg", "all", "0")),
-    "SST2": ("SST/binary", *((f"sentiment-{s}", s, "") for s in ("train", "dev", "test"))),
+    "SST2": (
+        "SST/binary",
+        *((f"sentiment-{s}", s, "") for s in ("train", "dev", "test")),
+    ),
     "TREC": ("TREC", ("train_5500.label", "train", ""), ("TREC_10.label", "test", "")),
     "MRPC": ("MRPC", *((f"msr_paraphrase_{s}.txt", s, "") for s in ("train", "test"))),
 }
@@ -56,7 +62,9 @@ def transfer_task(name: str) -> pd.DataFrame:
             "'train', 'test' and perhaps 'dev'."
         )
     if frame["label"].nunique() < 2:
-        raise InputError(f"{file} has fewer than two labels; there is nothing to tell apart.")
+        raise InputError(
+            f"{file} has fewer than two labels; there is nothing to tell apart."
+        )
     return frame
 
 
@@ -71,7 +79,9 @@ def from_archive(name: str) -> pd.DataFrame:
             members = [member for member in archive if member.isfile()]
             rows = []
             for file, split, label in files:
-                (member,) = (m for m in members if f"/{m.name}".endswith(f"/{folder}/{file}"))
+                (member,) = (
+                    m for m in members if f"/{m.name}".endswith(f"/{folder}/{file}")
+                )
                 text = archive.extractfile(member).read().decode(coding)
                 lines = text.removesuffix("\n").split("\n")[pairs:]
                 rows += [(split, *_cells(name, label, line)) for line in lines]
@@ -88,7 +98,9 @@ def _cells(name: str, label: str, line: str) -> list[str]:
     texts = [line]
     if name == "SST2":
         *texts, label = line.split("\t")
-    elif name == "TREC":  # "DESC:manner How did serfdom develop": the coarse class counts
+    elif (
+        name == "TREC"
+    ):  # "DESC:manner How did serfdom develop": the coarse class counts
         label, sentence = line.split(":", 1)
         texts = [sentence.split(" ", 1)[1]]
     elif name == "MRPC":  # label, two numbers, two sentences

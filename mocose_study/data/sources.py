@@ -32,7 +32,9 @@ def folder() -> Path | None:
     if not named:
         return None
     if not Path(named).is_dir():
-        raise InputError(f"the data folder {named!r} does not exist; give --data or MOCOSE_DATA.")
+        raise InputError(
+            f"the data folder {named!r} does not exist; give --data or MOCOSE_DATA."
+        )
     return Path(named)
 
 
@@ -67,7 +69,9 @@ def checked(data: Path, name: str) -> Path:
         raise InputError(f"data file {name} is missing from the data folder {data}.")
     expected = checksums(data).get(name)
     if expected is not None and sha256(path) != expected:
-        raise InputError(f"data file {name} is damaged: its checksum is not that of SHA256SUMS.")
+        raise InputError(
+            f"data file {name} is damaged: its checksum is not that of SHA256SUMS."
+        )
     if not (data / "SHA256SUMS").exists():
         warn_once(f"{data} has no SHA256SUMS, so its files are not checked")
     elif expected is None:
@@ -122,7 +126,9 @@ def revision_on_hub(repository: str, kind: str = "model") -> str | None:
     from huggingface_hub.file_download import repo_folder_name
 
     try:
-        copy = Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=repository, repo_type=kind)
+        copy = Path(constants.HF_HUB_CACHE) / repo_folder_name(
+            repo_id=repository, repo_type=kind
+        )
         if (copy / "refs" / "main").is_file():
             return (copy / "refs" / "main").read_text().strip()
         return HfApi().repo_info(repository, repo_type=kind, timeout=10).sha

@@ -63,6 +63,8 @@ class Ranks(SingleProcess):
 @cache
 def ranks() -> SingleProcess:
     """The processes of this launch, or this one alone."""
-    launched = "LOCAL_RANK" in os.environ  # a cluster's job may name a WORLD_SIZE by itself
+    launched = (
+        "LOCAL_RANK" in os.environ
+    )  # a cluster's job may name a WORLD_SIZE by itself
     several = launched and int(os.environ.get("WORLD_SIZE", "1")) > 1
     return Ranks() if several else SingleProcess()

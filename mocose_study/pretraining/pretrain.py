@@ -25,7 +25,12 @@ from mocose_study.config.profiles import PretrainConfig
 from mocose_study.data.atomic import write_atomically
 from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.data.corpora import load_corpus, tokenized
-from mocose_study.fast.processor import default_device, fast_in_bf16, keep_freed_memory, processor
+from mocose_study.fast.processor import (
+    default_device,
+    fast_in_bf16,
+    keep_freed_memory,
+    processor,
+)
 
 log = logging.getLogger(__name__)
 PAD, UNK, CLS, SEP, MASK = range(5)  # the words of a tokenizer before it has learnt any
@@ -68,7 +73,9 @@ class Batches:
             ids[:, 1:-1] = self.tokens[starts[:, None] + np.arange(inside)]
             ids[:, -1] = SEP
             return ids, rng
-        for row, i in zip(ids, rng.integers(0, len(self.offsets) - 1, len(ids)), strict=True):
+        for row, i in zip(
+            ids, rng.integers(0, len(self.offsets) - 1, len(ids)), strict=True
+        ):
             sentence = self.tokens[self.offsets[i] : self.offsets[i + 1]][:inside]
             row[1 : len(sentence) + 2] = [*sentence, SEP]
         return ids, rng
@@ -115,7 +122,12 @@ class Pretraining:
         self.half = config.bf16 and fast_in_bf16(device)
         self.model = new_model(config).to(device).train()
         self.optimizer = torch.optim.AdamW(
-            self.model.parameters(), config.lr, (0.9, 0.98), 1e-8, config.weight_decay, fused=True
+            self.model.parameters(),
+            config.lr,
+            (0.9, 0.98),
+            1e-8,
+            config.weight_decay,
+            fused=True,
         )
         self.schedule = get_linear_schedule_with_warmup(
             self.optimizer, config.warmup_steps, config.steps
@@ -134,7 +146,9 @@ class Pretraining:
             return
         if saved["config"] != json.dumps(asdict(self.config)):
             path = checkpoint.path
-            raise InputError(f"{path} belongs to other settings; delete it or use another folder.")
+            raise InputError(
+                f"{path} belongs to other settings; delete it or use another folder."
+            )
         for name in PARTS:
             getattr(self, name).load_state_dict(saved[name])
         self.record, self.window = saved["record"], saved["window"]
@@ -142,14 +156,18 @@ class Pretraining:
     def loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         """Mean cross-entropy of the masked words, in nats."""
         ids = batch["input_ids"]
-        hidden = self.model.bert(ids, attention_mask=(ids != PAD).long()).last_hidden_state
+        hidden = self.model.bert(
+            ids, attention_mask=(ids != PAD).long()
+        ).last_hidden_state
         logits = self.model.cls(hidden.flatten(0, 1)[batch["places"]])
         return F.cross_entropy(logits.float(), batch["targets"])
 
     def step(self, batch: dict[str, torch.Tensor]) -> None:
         """One update; adds the loss to the window."""
         batch = {name: part.to(self.device) for name, part in batch.items()}
-        torch.manual_seed(self.config.seed + self.record["step"])  # dropout: resumed as unbroken
+        torch.manual_seed(
+            self.config.seed + self.record["step"]
+        )  # dropout: resumed as unbroken
         kind = torch.device(self.device).type
         with torch.autocast(kind, torch.bfloat16, enabled=self.half):
             loss = self.loss(batch)
@@ -164,21 +182,38 @@ class Pretraining:
 
     def note(self) -> None:
         """A point of the loss curve: the mean of the window. FloatingPointError if not finite."""
-        step, tokens, seconds = (self.record[name] for name in ("step", "tokens", "seconds"))
+        step, tokens, seconds = (
+            self.record[name] for name in ("step", "tokens", "seconds")
+        )
         mean, self.window = round(float(np.mean(self.window)), 4), []
         if not math.isfinite(mean):
             raise FloatingPointError(f"the pre-training loss is {mean} at step {step}")
         self.record["curve"].append({"step": step, "tokens": tokens, "masked": mean})
-        rate, left = tokens / max(seconds, 1e-9), seconds * (self.config.steps / step - 1) / 60
-        log.info("step %d: loss %.3f, %.0f tokens/s, %.0f minutes left", step, mean, rate, left)
+        rate, left = (
+            tokens / max(seconds, 1e-9),
+            seconds * (self.config.steps / step - 1) / 60,
+        )
+        log.info(
+            "step %d: loss %.3f, %.0f tokens/s, %.0f minutes left",
+            step,
+            mean,
+            rate,
+            left,
+        )
 
     def write_record(self, folder: Path) -> None:
         """pretraining.json: what was done, on what, and how fast."""
         hardware = f"{processor(self.device)}, {torch.get_num_threads()} thread(s)"
         rate = round(self.record["tokens"] / max(self.record["seconds"], 0.1))
-        about = {"config": asdict(self.config), "hardware": hardware, "tokens_per_second": rate}
+        about = {
+            "config": asdict(self.config),
+            "hardware": hardware,
+            "tokens_per_second": rate,
+        }
         text = json.dumps(about | self.record, indent=1) + "\n"
-        write_atomically(folder / "pretraining.json", lambda part: part.write_text(text))
+        write_atomically(
+            folder / "pretraining.json", lambda part: part.write_text(text)
+        )
 
 
 def pretrain(
@@ -197,7 +232,11 @@ def pretrain(
     keep_freed_memory()
     training, checkpoint = Pretraining(config, device), Checkpoint(folder / "state.pt")
     training.resume(checkpoint)
-    batches, first, total = Batches(config, documents), training.record["step"], config.steps
+    batches, first, total = (
+        Batches(config, documents),
+        training.record["step"],
+        config.steps,
+    )
     started = time.monotonic() - training.record["seconds"]
     name = f"pretrain {config.name}"
     for i in tqdm(range(first, total), name, total, initial=first, mininterval=10):
@@ -212,7 +251,9 @@ def pretrain(
     training.write_record(folder)
 
 
-def save_encoder(model: BertForMaskedLM, tokenizer: BertTokenizerFast, folder: Path) -> None:
+def save_encoder(
+    model: BertForMaskedLM, tokenizer: BertTokenizerFast, folder: Path
+) -> None:
     """The model in half precision, with its tokenizer; the model itself stays as it is."""
     copy.deepcopy(model).half().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -226,14 +267,22 @@ def make_encoder(config: PretrainConfig, folder: Path) -> None:
     put its tokenizer files into the folder first.
     """
     if (folder / "pretraining.json").exists():
-        raise InputError(f"there is an encoder in {folder} already; give another --folder.")
+        raise InputError(
+            f"there is an encoder in {folder} already; give another --folder."
+        )
     corpus = load_corpus(config.corpus, config.corpus_size)
     if (folder / "tokenizer.json").exists():
         tokenizer = BertTokenizerFast.from_pretrained(folder)
     else:
-        text = corpus.select(range(0, len(corpus), 3))  # a third is plenty for a small vocabulary
-        texts = (sentence for batch in text.iter(1000) for sentence in batch["sentence"])
+        text = corpus.select(
+            range(0, len(corpus), 3)
+        )  # a third is plenty for a small vocabulary
+        texts = (
+            sentence for batch in text.iter(1000) for sentence in batch["sentence"]
+        )
         tokenizer = train_tokenizer(texts, config.vocab_size)
         tokenizer.save_pretrained(folder)
-    pretrain(config, tokenized(corpus, tokenizer, None), tokenizer, folder, default_device())
+    pretrain(
+        config, tokenized(corpus, tokenizer, None), tokenizer, folder, default_device()
+    )
     (folder / "state.pt").unlink(missing_ok=True)

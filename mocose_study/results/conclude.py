@@ -9,7 +9,13 @@ from collections import Counter
 import pandas as pd
 from IPython.display import Markdown
 
-from mocose_study.claims.verdicts import DECIDED, SEEDS_NEEDED, UNTESTABLE, WORDS, verdicts
+from mocose_study.claims.verdicts import (
+    DECIDED,
+    SEEDS_NEEDED,
+    UNTESTABLE,
+    WORDS,
+    verdicts,
+)
 from mocose_study.config import PROFILES, choose, configure
 from mocose_study.sections.claims import PAPERS
 from mocose_study.sections.grid import Grid
@@ -47,7 +53,11 @@ def meaning(metric: str) -> str:
 def verdicts_on(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame | str:
     """The verdicts on a grid's claims, or a sentence that says why there are none."""
     if not len(runs) or not grid.claims:
-        return "No runs of this section yet." if grid.claims else "This section judges no claims."
+        return (
+            "No runs of this section yet."
+            if grid.claims
+            else "This section judges no claims."
+        )
     profile = runs["profile"].iloc[0]
     if choose(PROFILES, profile, "profile").seeds < SEEDS_NEEDED:
         return f"Profile {profile} judges no claims: it has fewer than {SEEDS_NEEDED} seeds."
@@ -56,7 +66,9 @@ def verdicts_on(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame | str:
 
 def answer(grids: list[Grid], profile: str, seeds=None) -> Markdown:
     """One paragraph per grid: its question, the verdicts counted, and what the runs show."""
-    parts = [paragraph(*told, profile, brief=True) for told in _told(grids, profile, seeds)]
+    parts = [
+        paragraph(*told, profile, brief=True) for told in _told(grids, profile, seeds)
+    ]
     return Markdown("\n\n".join(parts))
 
 
@@ -66,7 +78,9 @@ def _told(grids: list[Grid], profile: str, seeds=None) -> list[tuple]:
     return [(grid, runs, verdicts_on(grid, runs)) for grid, runs in tables]
 
 
-def conclusion(grids: list[Grid], profile: str, seeds=None, second: str = "mini") -> Markdown:
+def conclusion(
+    grids: list[Grid], profile: str, seeds=None, second: str = "mini"
+) -> Markdown:
     """Three sentences: what is decided first, all verdicts counted, and why it may differ.
 
     Below them, for each grid: what the paper says, what we see, and how sure we are. The
@@ -78,18 +92,32 @@ def conclusion(grids: list[Grid], profile: str, seeds=None, second: str = "mini"
     every = _told(grids, second) if second != profile else []
     judged = [told for told in every if not isinstance(told[2], str)]
     others = [told for told in judged if told[2]["verdict"].ne("no runs").any()]
-    parts += [f"*At {second}:* {paragraph(*told, second, brief=False)}" for told in others]
-    first += [f"*At {second}:* {_first([found for *_, found in others], second)}"] if others else []
+    parts += [
+        f"*At {second}:* {paragraph(*told, second, brief=False)}" for told in others
+    ]
+    first += (
+        [f"*At {second}:* {_first([found for *_, found in others], second)}"]
+        if others
+        else []
+    )
     ours, paper = configure(profile), configure("base")
     made = [configure(profile, **grid.fields_at(profile)) for grid in grids]
-    trained = " or ".join(f"{number:,}" for number in sorted({config.steps for config in made}))
+    trained = " or ".join(
+        f"{number:,}" for number in sorted({config.steps for config in made})
+    )
     encoders = " or ".join(dict.fromkeys(config.encoder for config in made))
     why = (
         f"*Why it may differ from the paper:* the encoder is {encoders} (there "
         f"{paper.encoder}), trained for {trained} steps of {ours.batch_size} sentences (there "
         f"{paper.steps:,} of {paper.batch_size}) from the corpus {ours.corpus}."
     )
-    shown = ("## What a reader should take away", *first, why, "### Section by section", *parts)
+    shown = (
+        "## What a reader should take away",
+        *first,
+        why,
+        "### Section by section",
+        *parts,
+    )
     return Markdown("\n\n".join(filter(None, shown)))
 
 
@@ -99,7 +127,9 @@ def _first(found: list[pd.DataFrame | str], profile: str) -> str:
     if not tables:
         return ""
     every = pd.concat(tables, ignore_index=True)
-    return f"{headline(leading(every))} All verdicts at {profile}: {tally(every)}.".strip()
+    return (
+        f"{headline(leading(every))} All verdicts at {profile}: {tally(every)}.".strip()
+    )
 
 
 def paragraph(grid: Grid, runs: pd.DataFrame, found, profile: str, brief: bool) -> str:
@@ -116,8 +146,12 @@ def paragraph(grid: Grid, runs: pd.DataFrame, found, profile: str, brief: bool) 
         against = opposed(found[found["id"] != lead["id"]])
         counted = f"Verdicts on its {len(found)} claims: {tally(found)}."
         if len(found) == 1:
-            counted = f"Its one claim is {lead['verdict']}." if brief or not first else ""
-    where, how_sure = (spread(grid, metric, means), sure(means)) if len(means) > 1 else ("", "")
+            counted = (
+                f"Its one claim is {lead['verdict']}." if brief or not first else ""
+            )
+    where, how_sure = (
+        (spread(grid, metric, means), sure(means)) if len(means) > 1 else ("", "")
+    )
     said = [counted, where] if brief else [first, counted, against, where, how_sure]
     return " ".join(filter(None, [question, *said]))
 
@@ -127,7 +161,9 @@ def leading(found: pd.DataFrame) -> pd.Series:
     and better a paper's than ours; else the first one that has runs."""
     undecided, missing = ~found["verdict"].isin(DECIDED), found["verdict"].eq("no runs")
     ours = found["source"].eq(PAPERS["study"])
-    return found.loc[(4 * undecided + 4 * missing + 2 * found["rule"].eq("Size") + ours).idxmin()]
+    return found.loc[
+        (4 * undecided + 4 * missing + 2 * found["rule"].eq("Size") + ours).idxmin()
+    ]
 
 
 def headline(claim: pd.Series) -> str:
@@ -142,7 +178,9 @@ def headline(claim: pd.Series) -> str:
 
 def opposed(found: pd.DataFrame) -> str:
     """The claims of which the runs say the opposite: all of the interval lies beyond zero."""
-    rows = found.query("verdict == 'not supported' and rule != 'Equivalent' and high < 0")
+    rows = found.query(
+        "verdict == 'not supported' and rule != 'Equivalent' and high < 0"
+    )
     pairs = zip(rows["text"], rows["effect"], strict=True)
     said = [f"{text.rstrip('.')} ({x:+.2g})" for text, x in pairs]
     return f"The runs say the opposite of: {'; '.join(said)}." if said else ""
@@ -167,7 +205,9 @@ def means_of(grid: Grid, runs: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 
 def spread(grid: Grid, metric: str, means: pd.DataFrame) -> str:
     """Between which points the means lie."""
-    beside = " beside the control" if any(is_control(p.label) for p in grid.points) else ""
+    beside = (
+        " beside the control" if any(is_control(p.label) for p in grid.points) else ""
+    )
     low, high = means.iloc[0], means.iloc[-1]
     lie = f"lie between {low['mean']:.3g} ({low['label']}) and {high['mean']:.3g} ({high['label']})"
     if f"{low['mean']:.3g}" == f"{high['mean']:.3g}":
@@ -180,7 +220,9 @@ def sure(means: pd.DataFrame) -> str:
     highest, others = means.iloc[-1], len(means) - 1
     half = (highest["high"] - highest["low"]) / 2
     if not half > 0:
-        return "The highest one has no interval, since it has one seed or draws nothing."
+        return (
+            "The highest one has no interval, since it has one seed or draws nothing."
+        )
     near = (highest["mean"] - means["mean"] <= half).sum() - 1
     return (
         f"With {highest['n']:.0f} seeds the highest mean is known to ± {half:.2g} (95 %). "

@@ -55,9 +55,13 @@ def variance_explained(
         logs = FunctionTransformer(np.log)
         squares = FunctionTransformer(lambda scaled: np.hstack([scaled, scaled**2]))
         model = make_pipeline(logs, StandardScaler(), squares, LinearRegression())
-        predicted = cross_val_predict(model, x, y, groups=runs["label"], cv=LeaveOneGroupOut())
+        predicted = cross_val_predict(
+            model, x, y, groups=runs["label"], cv=LeaveOneGroupOut()
+        )
         fitted = r2_score(y, model.fit(x, y).predict(x))
-        rows.append({"model": name, "fitted": fitted, "left out": r2_score(y, predicted)})
+        rows.append(
+            {"model": name, "fitted": fitted, "left out": r2_score(y, predicted)}
+        )
     return pd.DataFrame(rows)
 
 
@@ -67,7 +71,9 @@ def ages_over_time(config: Config, steps: int) -> list[Int[np.ndarray, " n"]]:
     An entry of the random first fill has the age -1.
     """
     generator = torch.Generator().manual_seed(0)
-    queue = NegativeQueue(config.queue_size, 2, config.queue_init, generator, config.queue_growth)
+    queue = NegativeQueue(
+        config.queue_size, 2, config.queue_init, generator, config.queue_growth
+    )
     found = []
     for step in range(1, steps + 1):
         found.append(queue.ages(step).numpy())
@@ -75,7 +81,9 @@ def ages_over_time(config: Config, steps: int) -> list[Int[np.ndarray, " n"]]:
     return found
 
 
-def nearest(systems: dict[str, Encode], asked: Sequence[str], pool: Sequence[str]) -> pd.DataFrame:
+def nearest(
+    systems: dict[str, Encode], asked: Sequence[str], pool: Sequence[str]
+) -> pd.DataFrame:
     """For every sentence asked: the closest one of the pool, and its cosine, by every system."""
     found = pd.DataFrame({"sentence": asked})
     for name, encode in systems.items():
@@ -92,7 +100,9 @@ def by_aggregation(grid: Grid, runs: pd.DataFrame) -> pd.DataFrame:
     "all" pools the pairs of all subsets, "mean" averages over subsets, and "wmean" weights them by
     their pairs. The other tasks have one set of pairs, so that "all" stands for all three.
     """
-    tasks = [column.removesuffix(" all") for column in runs if column.endswith(" test all")]
+    tasks = [
+        column.removesuffix(" all") for column in runs if column.endswith(" test all")
+    ]
     divided = [task for task in tasks if re.match(r"STS\d\d ", task)]
     found = {}
     for way in ("all", "mean", "wmean"):
@@ -130,5 +140,7 @@ def graded_cosines(table: pd.DataFrame) -> Figure:
         ax.hlines(part["grade"], part[lower], part[upper], color, lw=4)
         ax.plot(part[median], part["grade"], "o", color="white", mec=color, ms=5)
     grid.set(yticks=range(1, GRADES + 1), ylim=(0.5, GRADES + 0.5))
-    grid.set_axis_labels("cosine similarity", "grade (5: highest)").set_titles("{col_name}")
+    grid.set_axis_labels("cosine similarity", "grade (5: highest)").set_titles(
+        "{col_name}"
+    )
     return grid.tight_layout().figure

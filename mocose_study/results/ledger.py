@@ -11,7 +11,14 @@ from IPython.display import HTML
 
 from mocose_study.claims.rules import Better, Size
 from mocose_study.claims.stats import benjamini_hochberg
-from mocose_study.claims.verdicts import DECIDED, SEEDS_NEEDED, UNTESTABLE, WORDS, Claim, verdicts
+from mocose_study.claims.verdicts import (
+    DECIDED,
+    SEEDS_NEEDED,
+    UNTESTABLE,
+    WORDS,
+    Claim,
+    verdicts,
+)
 from mocose_study.config import PROFILES
 from mocose_study.data.files import study_folder
 from mocose_study.data.git import line_times
@@ -40,7 +47,11 @@ def section(grid: Grid, runs: pd.DataFrame, change: Callable = lambda claim: cla
     """The verdicts on one section's claims; a profile of too few seeds judges none."""
     grid = replace(grid, claims=tuple(map(change, grid.claims)))
     found = verdicts_on(grid, runs)
-    return verdicts(grid.claims, pd.DataFrame(), grid.control) if isinstance(found, str) else found
+    return (
+        verdicts(grid.claims, pd.DataFrame(), grid.control)
+        if isinstance(found, str)
+        else found
+    )
 
 
 def on_other_terms(profile: str) -> pd.DataFrame:
@@ -64,7 +75,9 @@ def on_other_terms(profile: str) -> pd.DataFrame:
             judged_too = other["verdict"].isin(JUDGED) & other["n"].ge(SEEDS_NEEDED)
             moved = other["verdict"].ne(found["verdict"]) & judged_too
             found[name] = other["verdict"].where(moved, "")
-        rows.append(found[found["verdict"].isin(JUDGED) & found[list(terms)].ne("").any(axis=1)])
+        rows.append(
+            found[found["verdict"].isin(JUDGED) & found[list(terms)].ne("").any(axis=1)]
+        )
     return pd.concat(rows)
 
 
@@ -74,7 +87,11 @@ def _late(claim: Claim) -> Claim:
 
 def _sized(claim: Claim) -> Claim:
     """The claim with a Size in place of a direction, if its size is no claim beside it."""
-    if type(claim.rule) is not Better or not claim.effect or "the direction alone" in claim.text:
+    if (
+        type(claim.rule) is not Better
+        or not claim.effect
+        or "the direction alone" in claim.text
+    ):
         return claim
     return replace(claim, rule=Size(claim.rule.a, claim.rule.b, claim.effect))
 
@@ -86,12 +103,17 @@ def judged(profile: str) -> pd.DataFrame:
     not testable here counts in this family as one that found nothing.
     """
     parts = [
-        section(grid, table_of(grid, profile)).assign(section=name, notebook=grid.notebook)
+        section(grid, table_of(grid, profile)).assign(
+            section=name, notebook=grid.notebook
+        )
         for name, grid in GRIDS.items()
         if grid.claims
     ]
     table = pd.concat(parts, ignore_index=True).rename(columns={"paper": "reported"})
-    table["paper"], table["place"] = (table["source"].map(paper_of), table["source"].map(place_of))
+    table["paper"], table["place"] = (
+        table["source"].map(paper_of),
+        table["source"].map(place_of),
+    )
     counted = table["p"].mask(table["verdict"].eq(UNTESTABLE), 1.0)
     table["p_bh"] = counted.groupby(table["paper"]).transform(benjamini_hochberg)
     return table
@@ -113,13 +135,17 @@ def place_of(source: str) -> str:
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
     """How many claims of each table of the papers have each verdict: the ledger on one screen."""
-    counts = pd.crosstab(table["place"], table["verdict"]).reindex(columns=WORDS, fill_value=0)
+    counts = pd.crosstab(table["place"], table["verdict"]).reindex(
+        columns=WORDS, fill_value=0
+    )
     return counts.loc[sorted(counts.index, key=_order)].rename_axis(columns=None)
 
 
 def _order(place: str) -> tuple:
     """MoCoSE first, then SimCSE, then S-SimCSE; tables by number, lettered ones after them."""
-    paper = next((i for i, p in enumerate(PAPERS.values()) if place.startswith(p)), len(PAPERS))
+    paper = next(
+        (i for i, p in enumerate(PAPERS.values()) if place.startswith(p)), len(PAPERS)
+    )
     number = re.search(r"Table (\d*)", place)
     return paper, "Table" not in place, int(number[1] or 99) if number else 0, place
 
@@ -150,14 +176,23 @@ def listed(table: pd.DataFrame) -> HTML:
     lines = ["<tr>" + "".join(f"<th>{name}</th>" for name in head) + "</tr>"]
     for place in summary(table).index:
         lines.append(f'<tr><th colspan="{len(head)}">{escape(place)}</th></tr>')
-        lines += [_line(row) for row in table[table["place"] == place].to_dict("records")]
+        lines += [
+            _line(row) for row in table[table["place"] == place].to_dict("records")
+        ]
     return HTML(f'<table class="ledger">{"".join(lines)}</table>')
 
 
 def _line(row: dict) -> str:
-    texts = {name: escape(value) for name, value in row.items() if isinstance(value, str)}
-    numbers = {k: f"{row[k]:.2f}" if np.isfinite(row[k]) else "" for k in ("effect", "reported")}
-    interval = f"{row['low']:.2f} to {row['high']:.2f}" if np.isfinite(row["low"]) else ""
+    texts = {
+        name: escape(value) for name, value in row.items() if isinstance(value, str)
+    }
+    numbers = {
+        k: f"{row[k]:.2f}" if np.isfinite(row[k]) else ""
+        for k in ("effect", "reported")
+    }
+    interval = (
+        f"{row['low']:.2f} to {row['high']:.2f}" if np.isfinite(row["low"]) else ""
+    )
     pale = row["verdict"] in (UNTESTABLE, "no runs")
     color = "#555555" if pale else VERDICTS[row["verdict"]]
     about = {"color": color, "interval": interval, "n": row["n"] or ""}
@@ -169,7 +204,9 @@ def unjudged() -> pd.DataFrame:
     ruled = [claim.id for grid in GRIDS.values() for claim in grid.claims]
     table = statements().drop(ruled, errors="ignore").join(reasons())
     table["paper"] = table["paper"].map(PAPERS)
-    return table[["paper", "where", "statement", "why"]].sort_values("why", kind="stable")
+    return table[["paper", "where", "statement", "why"]].sort_values(
+        "why", kind="stable"
+    )
 
 
 def by_profile() -> pd.DataFrame:
@@ -185,9 +222,15 @@ def by_profile() -> pd.DataFrame:
 def spread_of_seeds(profile: str) -> float:
     """Standard deviation of the average over seeds, in points: the median over the points with
     five seeds or more that draw anything; NaN where there are none."""
-    tables = (table_of(grid, profile).astype({METRIC: float}) for grid in GRIDS.values())
-    found = pd.concat([t.groupby("label")[METRIC].agg(["count", "std"]) for t in tables])
-    return float(found.loc[found["count"].ge(SEEDS_NEEDED) & found["std"].gt(0), "std"].median())
+    tables = (
+        table_of(grid, profile).astype({METRIC: float}) for grid in GRIDS.values()
+    )
+    found = pd.concat(
+        [t.groupby("label")[METRIC].agg(["count", "std"]) for t in tables]
+    )
+    return float(
+        found.loc[found["count"].ge(SEEDS_NEEDED) & found["std"].gt(0), "std"].median()
+    )
 
 
 def late(profile: str) -> pd.DataFrame:

@@ -12,7 +12,11 @@ from mteb.models.model_meta import ModelMeta, ScoringFunction
 
 from mocose_lib.evaluation.sts import Encode
 
-PROBES = ("A man plays a guitar.", "Café, 3 May 1998: no!", "the sea and the red lamp " * 200)
+PROBES = (
+    "A man plays a guitar.",
+    "Café, 3 May 1998: no!",
+    "the sea and the red lamp " * 200,
+)
 
 
 class MTEBModel(AbsEncoder):
@@ -29,7 +33,9 @@ class MTEBModel(AbsEncoder):
 
     @property
     def mteb_model_meta(self) -> ModelMeta:
-        vectors = np.ascontiguousarray(self.sentences_to_vectors(list(PROBES)), np.float32)
+        vectors = np.ascontiguousarray(
+            self.sentences_to_vectors(list(PROBES)), np.float32
+        )
         revision = hashlib.sha256(vectors.tobytes()).hexdigest()[:12]
         about = {"name": f"{self.name}-{revision}", "revision": revision}
         about["similarity_fn_name"] = ScoringFunction.COSINE
@@ -37,4 +43,6 @@ class MTEBModel(AbsEncoder):
 
     def encode(self, inputs, **_) -> Float[np.ndarray, "n dim"]:
         """Vectors of the texts in MTEB's batches."""
-        return self.sentences_to_vectors([text for batch in inputs for text in batch["text"]])
+        return self.sentences_to_vectors(
+            [text for batch in inputs for text in batch["text"]]
+        )

@@ -5,7 +5,16 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from .style import OURS, PAPER, VERDICTS, dot_rows, is_control, mark_legend, panel, rows_figure
+from .style import (
+    OURS,
+    PAPER,
+    VERDICTS,
+    dot_rows,
+    is_control,
+    mark_legend,
+    panel,
+    rows_figure,
+)
 from .tables import METRIC
 
 
@@ -24,7 +33,9 @@ def simulated(table: pd.DataFrame) -> Figure:
     """Shares of verdicts: a panel a rule, a row an effect and a number of seeds."""
     rules = list(table["rule"].unique())
     figure, axes = panel(3.0, len(rules))
-    names = table["effect"].map("{:g} points, ".format) + table["seeds"].map("{} seeds".format)
+    names = table["effect"].map("{:g} points, ".format) + table["seeds"].map(
+        "{} seeds".format
+    )
     shares = 100 * table[[word for word in VERDICTS if word in table]].set_axis(names)
     for ax, rule in zip(axes, rules, strict=True):
         _bars(ax, shares[table["rule"].eq(rule).to_numpy()])
@@ -35,7 +46,13 @@ def simulated(table: pd.DataFrame) -> Figure:
 
 def _bars(ax: Axes, table: pd.DataFrame) -> None:
     """Stacked bars, the first row at the top."""
-    style = {"color": VERDICTS, "edgecolor": "white", "lw": 0.5, "width": 0.8, "legend": False}
+    style = {
+        "color": VERDICTS,
+        "edgecolor": "white",
+        "lw": 0.5,
+        "width": 0.8,
+        "legend": False,
+    }
     table.plot.barh(stacked=True, ax=ax, **style)
     ax.tick_params("y", labelsize="small")
     ax.set(ylim=(len(table) - 0.4, -0.6), ylabel="")

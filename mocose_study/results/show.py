@@ -17,10 +17,25 @@ from mocose_study.sections.grid import Grid, paper_numbers, paper_table
 
 from .tables import LAST, METRIC, aligned, average, markdown, records, summary, table_of
 
-ERRORS = ["difference of", "points", "standard error, seeds", "standard error, test pairs"]
+ERRORS = [
+    "difference of",
+    "points",
+    "standard error, seeds",
+    "standard error, test pairs",
+]
 MODES = {"load": "shows finished runs", "run": "makes those that are missing"}
-POOLINGS = ["[CLS]", "mean", "first-last"]  # untrained systems of the section `pretraining`
-STALENESS = ("equation 4", "after 25 %", "after 50 %", "after 75 %", "retained of the oldest")
+POOLINGS = [
+    "[CLS]",
+    "mean",
+    "first-last",
+]  # untrained systems of the section `pretraining`
+STALENESS = (
+    "equation 4",
+    "after 25 %",
+    "after 50 %",
+    "after 75 %",
+    "retained of the oldest",
+)
 pd.set_option("display.max_colwidth", None)  # claims and reasons are sentences
 pd.set_option("display.max_rows", 100)
 disable_progress_bar()  # the bar of a loaded model is no result
@@ -31,7 +46,9 @@ def check_parameters(profile: str, mode: str, seeds: Sequence[int] | None) -> No
     choose(PROFILES, profile, "profile")
     choose(MODES, mode, "mode")
     listed = isinstance(seeds, list | tuple | range) and len(seeds) > 0
-    if seeds is not None and not (listed and all(type(s) is int and s >= 0 for s in seeds)):
+    if seeds is not None and not (
+        listed and all(type(s) is int and s >= 0 for s in seeds)
+    ):
         raise InputError(
             f"seeds = {seeds!r} is not possible; give None for all seeds of the profile, or a list "
             "such as [0, 1]."
@@ -48,7 +65,9 @@ def blank(table: pd.DataFrame) -> pd.DataFrame:
     cells where there is no number, and the same number of decimals all the way down a column."""
     if isinstance(table.index, pd.RangeIndex) and table.shape[1]:
         table = table.set_index(table.columns[0])
-    if table.columns.nlevels == table.index.nlevels == 1:  # so that the head has one row
+    if (
+        table.columns.nlevels == table.index.nlevels == 1
+    ):  # so that the head has one row
         table = table.rename_axis(index=None, columns=table.index.name)
     return table.apply(aligned)
 
@@ -58,11 +77,17 @@ def runs_of(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
     runs = table_of(grid, profile, seeds)
     if len(runs):
         print(f"{len(runs)} runs of profile {profile}, {runs['seed'].nunique()} seeds")
-        absent = [p.label for p in grid.points_at(profile) if p.label not in set(runs["label"])]
+        absent = [
+            p.label
+            for p in grid.points_at(profile)
+            if p.label not in set(runs["label"])
+        ]
         if absent:
             print(f"no runs yet: {'; '.join(absent)}")
     elif grid.points_at(profile):
-        print(f"No runs of this part at profile {profile} yet; mode = 'run' makes them.")
+        print(
+            f"No runs of this part at profile {profile} yet; mode = 'run' makes them."
+        )
     else:
         print(f"Profile {profile} has no runs of this part: its points start at tiny.")
     return runs
@@ -81,13 +106,23 @@ def by_seed(runs: pd.DataFrame, against: str | dict[str, str], metric: str = MET
     """
     wide = runs.pivot(index="seed", columns="label", values=metric)
     if isinstance(against, str):
-        against = {label: against for label in runs["label"].unique() if label != against}
+        against = {
+            label: against for label in runs["label"].unique() if label != against
+        }
     there = {a: b for a, b in against.items() if {a, b} <= set(wide)}
-    table = pd.DataFrame({a: wide[a] - wide[b] for a, b in there.items()}, index=wide.index)
-    return table.reset_index().melt("seed", var_name="label", value_name="difference").dropna()
+    table = pd.DataFrame(
+        {a: wide[a] - wide[b] for a, b in there.items()}, index=wide.index
+    )
+    return (
+        table.reset_index()
+        .melt("seed", var_name="label", value_name="difference")
+        .dropna()
+    )
 
 
-def differences(runs: pd.DataFrame, against: str | dict[str, str], metric: str = METRIC):
+def differences(
+    runs: pd.DataFrame, against: str | dict[str, str], metric: str = METRIC
+):
     """The mean of `by_seed` for each point, with its 95 % interval and n."""
     found = summary(by_seed(runs, against, metric), "difference")
     return found.rename(columns={"label": "point", "mean": "difference"})
@@ -123,7 +158,9 @@ def two_way(grid: Grid, values: dict[str, float]) -> pd.DataFrame:
     """Values by label, where labels are "row, column", in the form of the paper's table."""
     paper = paper_table(grid.paper)
     row, column = paper.columns[:2].str.replace("_", " ")
-    cells = [(*label.split(", "), value) for label, value in values.items() if ", " in label]
+    cells = [
+        (*label.split(", "), value) for label, value in values.items() if ", " in label
+    ]
     table = pd.DataFrame(cells, columns=[row, column, "value"]).astype({row: int})
     table = table.pivot(index=row, columns=column, values="value")
     return table.reindex(columns=paper.iloc[:, 1].unique())
@@ -138,10 +175,15 @@ def staleness(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
     """
     rows = []
     for label, record in records(grid, profile, seeds):
-        config, found = Config.from_dict(record["config"]), record["progress"]["staleness"]
+        config, found = (
+            Config.from_dict(record["config"]),
+            record["progress"]["staleness"],
+        )
         if len(found) == 3 and found[1]["retained"]:
             measured = [empirical_distance(moment, config) for moment in found]
-            rows.append((label, config.traceable_distance, *measured, found[1]["retained"][-1]))
+            rows.append(
+                (label, config.traceable_distance, *measured, found[1]["retained"][-1])
+            )
     table = pd.DataFrame(rows, columns=["point", *STALENESS])
     return table.groupby("point", sort=False).mean().round(2)
 
@@ -161,7 +203,9 @@ def paper_values(grid: Grid, metric: str = "avg") -> dict[str, float]:
     return {label: values[name] for label, name in named.items() if name in values}
 
 
-def beside_paper(grid: Grid, runs: pd.DataFrame, metric=METRIC, paper_metric="avg", places=2):
+def beside_paper(
+    grid: Grid, runs: pd.DataFrame, metric=METRIC, paper_metric="avg", places=2
+):
     """One row per point: our mean, 95 % interval and n; the score after the last step beside the
     one of the chosen weights; and the paper's number, where there is one.
 
@@ -186,7 +230,9 @@ def by_task(grid: Grid, runs: pd.DataFrame, paper: dict[str, float], places: int
     means = runs.groupby("label")[tasks].mean().loc[labels_of(grid, runs)]
     means = means.rename(columns=lambda column: column.removesuffix(" test all"))
     all_tasks = (
-        beside_paper(grid, runs, places=9).set_index("point").rename(columns={"mean": "avg"})
+        beside_paper(grid, runs, places=9)
+        .set_index("point")
+        .rename(columns={"mean": "avg"})
     )
     table = means.join(all_tasks.filter(["avg", "low", "high", "n", "last step"]))
     table = table.assign(paper=table.index.map(paper).astype(float))
@@ -198,7 +244,9 @@ def scores_markdown(grid: Grid, profile: str) -> str:
     return markdown(by_task(grid, table_of(grid, profile), {}, 9).drop(columns="paper"))
 
 
-def training_curves(grid: Grid, profile: str, seeds=None, part: str = "history") -> pd.DataFrame:
+def training_curves(
+    grid: Grid, profile: str, seeds=None, part: str = "history"
+) -> pd.DataFrame:
     """The training curves of a grid's runs: label, seed, step, loss, and what was measured.
 
     `part` "history" has a row for every evaluation, with the score that chooses the weights;
@@ -207,10 +255,14 @@ def training_curves(grid: Grid, profile: str, seeds=None, part: str = "history")
     order = [point.label for point in grid.points]
     rows = [
         {"label": label, "seed": record["config"]["seed"], **row}
-        for label, record in sorted(records(grid, profile, seeds), key=lambda x: order.index(x[0]))
+        for label, record in sorted(
+            records(grid, profile, seeds), key=lambda x: order.index(x[0])
+        )
         for row in record["progress"].get(part, ())
     ]
-    return pd.DataFrame(rows, columns=None if rows else ["label", "seed", "step", "loss", "score"])
+    return pd.DataFrame(
+        rows, columns=None if rows else ["label", "seed", "step", "loss", "score"]
+    )
 
 
 def spectra(grid: Grid, profile: str, seeds=None) -> dict[str, list]:
@@ -230,11 +282,17 @@ def pretraining_gains(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """
     parts = runs["label"].str.split(", ", expand=True)
     encoder = parts[0].str.replace(r"-\d+M$", "", regex=True)
-    table = runs.assign(encoder=encoder, tokens=parts[0].map(_million_tokens), system=parts[1])
-    means = table.pivot_table(METRIC, ["encoder", "tokens"], "system", sort=False).sort_index()
+    table = runs.assign(
+        encoder=encoder, tokens=parts[0].map(_million_tokens), system=parts[1]
+    )
+    means = table.pivot_table(
+        METRIC, ["encoder", "tokens"], "system", sort=False
+    ).sort_index()
     poolings = means.columns.intersection(POOLINGS)
     best = means[poolings].max(axis=1).rename("best")
-    trained = table[~table["system"].isin(poolings)].join(best, on=["encoder", "tokens"])
+    trained = table[~table["system"].isin(poolings)].join(
+        best, on=["encoder", "tokens"]
+    )
     return means, trained.assign(gain=trained[METRIC] - trained["best"])
 
 
@@ -247,4 +305,6 @@ def _million_tokens(encoder: str) -> int:
 
 def wide(values: dict[str, list]) -> pd.DataFrame:
     """Columns of unequal length side by side, by index."""
-    return pd.DataFrame({name: pd.Series(column) for name, column in values.items()}).reset_index()
+    return pd.DataFrame(
+        {name: pd.Series(column) for name, column in values.items()}
+    ).reset_index()

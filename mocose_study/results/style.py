@@ -16,7 +16,9 @@ from mocose_study.claims.stats import interval
 from mocose_study.config import read_toml
 
 LOOK = read_toml(__package__, "style")
-OURS, PAPER, SYSTEMS, VERDICTS = (LOOK[name] for name in ("ours", "paper", "systems", "verdicts"))
+OURS, PAPER, SYSTEMS, VERDICTS = (
+    LOOK[name] for name in ("ours", "paper", "systems", "verdicts")
+)
 WIDTH = 7.2  # inches
 DASHES, MARKS = ("-", "--", "-.", ":"), "osD^vP*X"
 
@@ -37,7 +39,11 @@ def styles(labels: Sequence[str]) -> dict[str, dict]:
     """Colour, dash and mark of every label: a system's own colour, else its place in an order."""
     order = sns.color_palette("viridis", len(labels))
     return {
-        label: {"color": color_of(label, order[i]), "ls": DASHES[i % 4], "marker": MARKS[i % 8]}
+        label: {
+            "color": color_of(label, order[i]),
+            "ls": DASHES[i % 4],
+            "marker": MARKS[i % 8],
+        }
         for i, label in enumerate(labels)
     }
 
@@ -48,7 +54,9 @@ def panel(height: float, columns: int = 1, width: float = WIDTH):
     return plt.subplots(1, columns, figsize=(width, height), sharey=True)
 
 
-def rows_figure(labels: Sequence[str], xlabel: str, ylabel: str = "") -> tuple[Figure, Axes]:
+def rows_figure(
+    labels: Sequence[str], xlabel: str, ylabel: str = ""
+) -> tuple[Figure, Axes]:
     """An empty dot plot with a row a label, the first at the top."""
     figure, ax = panel(0.34 * len(labels) + 1.5)
     ax.set_yticks(range(len(labels)), labels)
@@ -90,7 +98,13 @@ def mark_legend(figure: Figure, marks: dict[str, tuple[str, str]]) -> None:
     """A legend above the axes, {name: (mark, colour)}; all but dots and arrows are hollow."""
     handles = [
         plt.Line2D(
-            [], [], lw=0, marker=m, color=c, mfc="none" if m in ("D", "^", "*") else c, label=name
+            [],
+            [],
+            lw=0,
+            marker=m,
+            color=c,
+            mfc="none" if m in ("D", "^", "*") else c,
+            label=name,
         )
         for name, (m, c) in marks.items()
     ]

@@ -12,15 +12,32 @@ from mocose_study.runs.files import read_whole, run_file
 from mocose_study.sections.grid import Grid
 
 METRIC = "sts_avg"  # of the chosen weights, mean over the test tasks, Spearman x 100
-LAST = "sts_last"  # the same of the weights after the last step; runs that train have it
-ENDS = (" all", " mean", " wmean", METRIC, LAST, "sts_dev", "open_avg", "outside_avg")  # Spearman
+LAST = (
+    "sts_last"  # the same of the weights after the last step; runs that train have it
+)
+ENDS = (
+    " all",
+    " mean",
+    " wmean",
+    METRIC,
+    LAST,
+    "sts_dev",
+    "open_avg",
+    "outside_avg",
+)  # Spearman
 SHAPE = ("alignment dev", "uniformity dev")
-OPTIMUM = (0.0, -4.0)  # Figure 4 names none; this is perfect alignment and the best uniformity
+OPTIMUM = (
+    0.0,
+    -4.0,
+)  # Figure 4 names none; this is perfect alignment and the best uniformity
 
 
 def records(grid: Grid, profile: str, seeds=None) -> list[tuple[str, dict]]:
     """The label of its point and the record of every run of a grid that is done."""
-    found = ((p.label, read_whole(run_file(c, profile))) for p, c in grid.runs(profile, seeds))
+    found = (
+        (p.label, read_whole(run_file(c, profile)))
+        for p, c in grid.runs(profile, seeds)
+    )
     return [(label, record) for label, record in found if record]
 
 
@@ -35,7 +52,9 @@ def table_of(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
     rows = []
     for label, record in records(grid, profile, seeds):
         row = {"label": label, "profile": profile, "id": record["id"]}
-        row |= {k: str(v) if isinstance(v, list) else v for k, v in record["config"].items()}
+        row |= {
+            k: str(v) if isinstance(v, list) else v for k, v in record["config"].items()
+        }
         metrics = record["metrics"].items()
         row |= {k: 0.0 if v is None and k.endswith(ENDS) else v for k, v in metrics}
         row[METRIC] = average(record["metrics"])
@@ -55,8 +74,13 @@ def derived(record: dict) -> dict:
 
     Nearness is minus the distance to the fixed optimum (MoCoSE Figure 4), so that more is better.
     """
-    progress, shape = record["progress"], [record["metrics"].get(name) for name in SHAPE]
-    l1, l2 = (None if None in shape else -distance_to_optimum(*shape, norm) for norm in (1, 2))
+    progress, shape = (
+        record["progress"],
+        [record["metrics"].get(name) for name in SHAPE],
+    )
+    l1, l2 = (
+        None if None in shape else -distance_to_optimum(*shape, norm) for norm in (1, 2)
+    )
     return {
         "best_step": progress["best_step"],
         "seconds": record["seconds"],
@@ -70,13 +94,19 @@ def derived(record: dict) -> dict:
 def summary(runs: pd.DataFrame, metric: str = METRIC) -> pd.DataFrame:
     """Mean over the `n` seeds with a number, and its 95 % interval: label, mean, low, high, n."""
     points = runs.groupby("label", sort=False)
-    rows = [(label, *astuple(interval(found[metric].dropna()))) for label, found in points]
+    rows = [
+        (label, *astuple(interval(found[metric].dropna()))) for label, found in points
+    ]
     return pd.DataFrame(rows, columns=["label", "mean", "low", "high", "n"])
 
 
 def filled(template: str, **values) -> str:
     """A file of `templates/` with the values in their places."""
-    return (files(__package__) / "templates" / template).read_text("utf-8").format(**values)
+    return (
+        (files(__package__) / "templates" / template)
+        .read_text("utf-8")
+        .format(**values)
+    )
 
 
 def markdown(table: pd.DataFrame) -> str:
@@ -90,8 +120,12 @@ def aligned(column: pd.Series, places: int | None = None) -> pd.Series:
     """The column for people: empty where there is no number; `places` decimals, or those needed."""
     if column.dtype != float:
         return column.astype(object).where(column.notna(), "")
-    shortest = [np.format_float_positional(value, trim="-") for value in column.dropna()]
-    places = places or max((len(number.partition(".")[2]) for number in shortest), default=0)
+    shortest = [
+        np.format_float_positional(value, trim="-") for value in column.dropna()
+    ]
+    places = places or max(
+        (len(number.partition(".")[2]) for number in shortest), default=0
+    )
     return column.map(lambda value: "" if np.isnan(value) else f"{value:.{places}f}")
 
 

@@ -28,7 +28,12 @@ from .tables import METRIC, filled, markdown, table_of
 
 BESIDE = "main"  # the section whose systems stand beside a model
 ENCODER_RUNS = "tiny"  # the profile of the runs on a pre-trained encoder's card
-WIKIPEDIA = ("open", "wiki900k", "wiki_documents", "wiki1m")  # corpora under its licence
+WIKIPEDIA = (
+    "open",
+    "wiki900k",
+    "wiki_documents",
+    "wiki1m",
+)  # corpora under its licence
 
 
 def save(fitted: Fitted, record: dict, target: Path, name: str | None = None) -> None:
@@ -37,7 +42,9 @@ def save(fitted: Fitted, record: dict, target: Path, name: str | None = None) ->
     Vectors get length 1 where the loss compared by cosine.
     """
     fitted.encoder.save(target, normalize=record["config"]["similarity"] == "cosine")
-    (target / "README.md").write_text(model_card(record, name or target.name), encoding="utf-8")
+    (target / "README.md").write_text(
+        model_card(record, name or target.name), encoding="utf-8"
+    )
     if name:
         HfApi().upload_folder(repo_id=name, folder_path=target)
 
@@ -52,7 +59,9 @@ def model_card(record: dict, title: str) -> str:
     """The README.md of a saved encoder, from the record of its run."""
     config, metrics = record["config"], record["metrics"]
     rows = {k: v for k, v in metrics.items() if k == METRIC or k.endswith(" test all")}
-    lines = [f"- {task}: {value:.2f}" for task, value in rows.items() if value is not None]
+    lines = [
+        f"- {task}: {value:.2f}" for task, value in rows.items() if value is not None
+    ]
     if drawn := record.get("resampled"):
         low, high = np.percentile(drawn, [2.5, 97.5])
         lines.append(f"- 95 % interval of sts_avg: {low:.2f} to {high:.2f}")
@@ -76,7 +85,9 @@ def write_card(target: Path, config: PretrainConfig) -> None:
     Raises InputError where no finished pre-training stands, or the corpus is missing.
     """
     if not (target / "pretraining.json").exists():
-        raise InputError(f"there is no finished encoder in {target}: `mocose pretrain` makes one.")
+        raise InputError(
+            f"there is no finished encoder in {target}: `mocose pretrain` makes one."
+        )
     record = json.loads((target / "pretraining.json").read_text(encoding="utf-8"))
     last = {k: v for k, v in record["curve"][-1].items() if k not in ("step", "tokens")}
     files = corpus_files(config.corpus) if config.corpus in CORPORA else []
@@ -98,9 +109,13 @@ def pooling_table(encoder: str) -> str:
     runs = runs[runs["label"].str.startswith(f"{encoder}, ")]
     if not len(runs):
         return "(no runs yet)"
-    tasks = {column: column.split()[0] for column in runs if column.endswith(" test all")}
+    tasks = {
+        column: column.split()[0] for column in runs if column.endswith(" test all")
+    }
     table = runs.assign(pooling=runs["label"].str.removeprefix(f"{encoder}, "))
-    return markdown(table[["pooling", *tasks, METRIC]].rename(columns={**tasks, METRIC: "avg"}))
+    return markdown(
+        table[["pooling", *tasks, METRIC]].rename(columns={**tasks, METRIC: "avg"})
+    )
 
 
 def encode_of(name: str, pooling: Pooling | None = None) -> Encode:
@@ -123,7 +138,9 @@ def encode_of(name: str, pooling: Pooling | None = None) -> Encode:
         with readable(source):
             model = SentenceTransformer(str(source), trust_remote_code=False)
     except (ImportError, AttributeError) as cause:
-        raise InputError(f"{name} needs sentence-transformers and its classes: {cause}.") from cause
+        raise InputError(
+            f"{name} needs sentence-transformers and its classes: {cause}."
+        ) from cause
     return lambda sentences: model.encode(list(sentences), show_progress_bar=False)
 
 
@@ -132,7 +149,9 @@ def measure(
 ) -> dict[str, float]:
     """All scores of an encode function on files of scored pairs; without any, on those of `tasks`."""
     named = ",".join(map(str, files)) or tasks()
-    labelled = transfer_tasks() if with_transfer else {}  # missing ones end it before any work
+    labelled = (
+        transfer_tasks() if with_transfer else {}
+    )  # missing ones end it before any work
     found = evaluate(encode, benchmarks.test_tables(named))
     scores = {"sts_avg": found.pop("average"), **found}
     if labelled:
@@ -166,6 +185,8 @@ def show(scores: Mapping, as_json: bool = False, beside: str | None = None) -> N
 def embed(encode: Encode, file: Path, out: BinaryIO) -> None:
     """Writes the vectors of the file's lines, (lines, dim) float32, in NumPy's format."""
     if not file.is_file():
-        raise InputError(f"there is no file {str(file)!r}; give a text with one sentence a line.")
+        raise InputError(
+            f"there is no file {str(file)!r}; give a text with one sentence a line."
+        )
     lines = list(text_lines([file]))[:-1]  # the last one only marks the end
     np.save(out, np.asarray(encode(lines), np.float32))

@@ -25,10 +25,14 @@ def queue_point(profile: str, decay: float, queue: int, batch: int) -> None:
     too late for the output of a control, which then stays blank.
     """
     sizes = {"queue_size": queue, "queue_init": queue // 4, "batch_size": batch}
-    config = configure(profile, ema_decay=decay, **sizes, **GRIDS["queue"].fields_at(profile))
+    config = configure(
+        profile, ema_decay=decay, **sizes, **GRIDS["queue"].fields_at(profile)
+    )
     distance = f"maximum traceable distance {config.traceable_distance:.2f} steps"
     print(f"{distance}; {show.stored(config, profile)}")
-    figure = plots.queue_ages(ages_over_time(config, steps=24), f"K = {queue}, batch {batch}")
+    figure = plots.queue_ages(
+        ages_over_time(config, steps=24), f"K = {queue}, batch {batch}"
+    )
     display(figure)
     plt.close(figure)
 
@@ -40,7 +44,9 @@ def move_queue(profile: str) -> None:
     control's messages, and they can hold the execution up for ever.
     """
     default = configure(profile)
-    if "JPY_SESSION_NAME" not in os.environ:  # the server sets it for the kernels it starts
+    if (
+        "JPY_SESSION_NAME" not in os.environ
+    ):  # the server sets it for the kernels it starts
         queue_point(profile, default.ema_decay, default.queue_size, default.batch_size)
         return
     ipywidgets.interact(

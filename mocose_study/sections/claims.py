@@ -44,7 +44,10 @@ def statements() -> pd.DataFrame:
     """Every statement that is judged, by id: those of the papers (data/paper/statements.csv), and
     beside this file those that are ours, or that a paper makes with neither table nor number.
     `effect_of` names the paper's statement that one of ours asks again, with its effect."""
-    paths = shipped("paper") / "statements.csv", files(__package__) / "more_statements.csv"
+    paths = (
+        shipped("paper") / "statements.csv",
+        files(__package__) / "more_statements.csv",
+    )
     found = pd.concat([_csv(path) for path in paths]).fillna("").set_index("id")
     again = found["effect_of"].map(found["paper_effect"]).fillna("")
     return found.assign(paper_effect=found["paper_effect"] + again)
@@ -69,7 +72,9 @@ def rows() -> pd.DataFrame:
     return table
 
 
-def judging(section: str, labels: Collection[str]) -> tuple[Rule | None, tuple[Claim, ...]]:
+def judging(
+    section: str, labels: Collection[str]
+) -> tuple[Rule | None, tuple[Claim, ...]]:
     """The control and the claims of a section whose points have these labels.
 
     Raises InputError, with the row, for a label, statement or rule that there is not, or no number.
@@ -82,7 +87,9 @@ def judging(section: str, labels: Collection[str]) -> tuple[Rule | None, tuple[C
             else:
                 claims += _claims(row, labels)
         except (InputError, ValueError) as cause:
-            raise InputError(f"claims.csv, {row.id} of section {section}: {cause}") from None
+            raise InputError(
+                f"claims.csv, {row.id} of section {section}: {cause}"
+            ) from None
     return control, tuple(claims)
 
 
@@ -98,7 +105,9 @@ def _rule(row, labels: Collection[str], effect: float | None = None) -> Rule:
         raise InputError(f"no point has the label {unknown[0]!r}")
     limit = effect if kind is Size else float(row.margin)
     if limit is None or not math.isfinite(limit):
-        raise InputError(f"{row.rule} needs a number: a margin, of Size the paper's effect")
+        raise InputError(
+            f"{row.rule} needs a number: a margin, of Size the paper's effect"
+        )
     return kind(row.a, rivals if kind is Best else row.b, limit)
 
 

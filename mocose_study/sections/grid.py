@@ -19,7 +19,15 @@ from mocose_study.data.files import shipped
 CONTROL, TOO_HIGH = "control: decay 0", "control: rate too high"  # labels of points
 
 # beginnings of the names of fields that no other system has
-MOCOSE_ALONE = ("ema_", "queue_", "fgsm_", "projection_", "predictor_", "detach_", "target_")
+MOCOSE_ALONE = (
+    "ema_",
+    "queue_",
+    "fgsm_",
+    "projection_",
+    "predictor_",
+    "detach_",
+    "target_",
+)
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,9 @@ class Grid:
     paper: str | None = None  # a file of data/paper, without .csv
     claims: tuple[Claim, ...] = ()
     control: Rule | None = None  # a harm that must show here before any claim is judged
-    starts: dict[str, str] = field(default_factory=dict)  # of rivals: the points they start from
+    starts: dict[str, str] = field(
+        default_factory=dict
+    )  # of rivals: the points they start from
     notebook: str = ""
     common: dict[str, Any] = field(default_factory=dict)  # fields of all points
     seeds: int = 0  # where a paper has more than the profile's own
@@ -66,12 +76,19 @@ class Grid:
     def config(self, point: Point, profile: str, seed: int) -> Config:
         common = self.fields_at(profile)
         base = configure(profile, point.preset, **common)
-        scaled = {name: scaled_value(base, profile, name, x) for name, x in point.scale.items()}
+        scaled = {
+            name: scaled_value(base, profile, name, x)
+            for name, x in point.scale.items()
+        }
         changes = {**common, **scaled, **point.fields, "seed": seed}
         return configure(profile, point.preset, **changes)
 
     def points_at(self, profile: str) -> list[Point]:
-        return [p for p in self.points if p.tier <= choose(PROFILES, profile, "profile").tier]
+        return [
+            p
+            for p in self.points
+            if p.tier <= choose(PROFILES, profile, "profile").tier
+        ]
 
     def seeds_at(self, profile: str) -> Sequence[int]:
         """The seeds of every point, in the order in which they were added."""
@@ -82,8 +99,16 @@ class Grid:
         """All runs: tier by tier and seed by seed, so that what was interrupted is of use."""
         seeds = self.seeds_at(profile) if seeds is None else seeds
         points = self.points_at(profile)
-        made = [(point, self.config(point, profile, seed)) for seed in seeds for point in points]
-        needed = [run for run in made if run[1].seed == seeds[0] or not draws_nothing(vars(run[1]))]
+        made = [
+            (point, self.config(point, profile, seed))
+            for seed in seeds
+            for point in points
+        ]
+        needed = [
+            run
+            for run in made
+            if run[1].seed == seeds[0] or not draws_nothing(vars(run[1]))
+        ]
         return sorted(needed, key=lambda run: run[0].tier)
 
     def configs(self, profile: str, seeds=None) -> list[Config]:
@@ -95,7 +120,9 @@ class Grid:
         configs = [self.config(p, profile, 0) for p in points]
         names = dict.fromkeys(name for p in points for name in (*p.fields, *p.scale))
         rows = [{name: shown(config, name) for name in names} for config in configs]
-        frame = pd.DataFrame(rows, [p.label for p in points]).rename_axis(columns="point")
+        frame = pd.DataFrame(rows, [p.label for p in points]).rename_axis(
+            columns="point"
+        )
         told = [c.method == "mocose" and c.ema_schedule == "constant" for c in configs]
         reach = pd.Series([f"{c.traceable_distance:.2f}" for c in configs], frame.index)
         return frame.assign(**{"traceable distance": reach.where(told, "")})
@@ -112,7 +139,11 @@ def shown(config: Config, name: str) -> str:
 def scaled_value(base: Config, profile: str, name: str, factor: float) -> float:
     """A field as a multiple of the profile's value; a whole number stays one, and at least 1."""
     width = PROFILES[profile].width
-    whole = {"predictor_dim": width, "kept_dimensions": width, "ema_horizon": base.steps}
+    whole = {
+        "predictor_dim": width,
+        "kept_dimensions": width,
+        "ema_horizon": base.steps,
+    }
     value = whole.get(name, getattr(base, name))
     return factor * value if isinstance(value, float) else max(1, round(factor * value))
 

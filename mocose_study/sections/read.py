@@ -30,10 +30,14 @@ def read_all(names: Iterable[str]) -> dict[str, Grid]:
 
     Raises InputError, with the place, for whatever a file or `claims.csv` names and nothing has.
     """
-    shared = {p.label: p for p in _points({"points": read_toml(__package__, "shared")}, {})}
+    shared = {
+        p.label: p for p in _points({"points": read_toml(__package__, "shared")}, {})
+    }
     files = (read_toml(__package__, name) for name in names)
     tables = {name: table for file in files for name, table in file.items()}
-    if unknown := [name for name in rules.rows()["section"].unique() if name not in tables]:
+    if unknown := [
+        name for name in rules.rows()["section"].unique() if name not in tables
+    ]:
         raise InputError(f"claims.csv: there is no section {unknown[0]!r}")
     return {name: _section(name, table, shared) for name, table in tables.items()}
 
@@ -43,7 +47,9 @@ def _section(name: str, table: dict, shared: Mapping[str, Point]) -> Grid:
         for key in table:
             choose(KEYS, key, "key of a section")
         if "stage" in table:
-            choose(PROFILES["tiny"].stages, table["stage"], "stage")  # tiny has all of them
+            choose(
+                PROFILES["tiny"].stages, table["stage"], "stage"
+            )  # tiny has all of them
         if missing := [key for key in ("question", "points") if key not in table]:
             raise InputError(f"its {missing[0]} is missing")
         points = _points(table, shared)
@@ -64,7 +70,9 @@ def _points(table: dict, shared: Mapping[str, Point]) -> tuple[Point, ...]:
         for label, own in table["points"].items()
         if "{}" in label
     }
-    written |= {label: own for label, own in table["points"].items() if "{}" not in label}
+    written |= {
+        label: own for label, own in table["points"].items() if "{}" not in label
+    }
     found = {}
     for label, own in written.items():
         if own == "shared":
@@ -76,15 +84,23 @@ def _points(table: dict, shared: Mapping[str, Point]) -> tuple[Point, ...]:
 
 def _point(label: str, table: dict, others: Mapping[str, Point]) -> Point:
     if not isinstance(table, dict):
-        raise InputError(f'point {label!r} is {table!r}; give a table of fields, or "shared"')
+        raise InputError(
+            f'point {label!r} is {table!r}; give a table of fields, or "shared"'
+        )
     scale = table.get("scale", {})
-    numbers = isinstance(scale, dict) and all(isinstance(x, int | float) for x in scale.values())
+    numbers = isinstance(scale, dict) and all(
+        isinstance(x, int | float) for x in scale.values()
+    )
     if table.get("tier", 1) not in (1, 2, 3) or not numbers or "seed" in table:
-        raise InputError(f"point {label!r}: tier is 1, 2 or 3, scale has numbers, seed is no field")
+        raise InputError(
+            f"point {label!r}: tier is 1, 2 or 3, scale has numbers, seed is no field"
+        )
     like = table.get("like")
     other = choose(others, like, "point") if like else Point(label, {})
     own = {key: tuples(value) for key, value in table.items()}
-    about = {"preset": other.preset} | {key: own.pop(key) for key in ABOUT if key in own}
+    about = {"preset": other.preset} | {
+        key: own.pop(key) for key in ABOUT if key in own
+    }
     scale = other.scale | own.pop("scale", {})
     own.pop("like", None)
     check_names([*own, *scale])

@@ -17,7 +17,13 @@ from mocose_lib.trainer import Progress, Trainer
 from mocose_study.config import Config
 from mocose_study.data import benchmarks, encoders
 from mocose_study.data.checkpoint import Checkpoint
-from mocose_study.data.corpora import column, corpus_files, hub_name, load_corpus, tokenized
+from mocose_study.data.corpora import (
+    column,
+    corpus_files,
+    hub_name,
+    load_corpus,
+    tokenized,
+)
 from mocose_study.data.sources import ON_HUB, checked, folder, from_hub, local
 from mocose_study.fast import accelerate
 from mocose_study.rewriting import text_augment
@@ -25,7 +31,9 @@ from mocose_study.rewriting.tokens import shortened
 
 from .probe import Probe
 
-TOKENIZERS: dict[str, object] = {}  # by content: one for all runs tokenises the test sets once
+TOKENIZERS: dict[
+    str, object
+] = {}  # by content: one for all runs tokenises the test sets once
 
 
 @dataclass
@@ -34,7 +42,9 @@ class Fitted:
 
     encode: Encode
     progress: Progress = field(default_factory=Progress)
-    encoder: Encoder | None = None  # what can be saved: an encoder that is the whole system
+    encoder: Encoder | None = (
+        None  # what can be saved: an encoder that is the whole system
+    )
 
 
 def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> Encoder:
@@ -86,7 +96,10 @@ class Evaluation:
         self.last: Encode | None = None  # remembers the vectors of the last step
 
     def __call__(self, step: int) -> dict[str, float]:
-        found = {"score": evaluate(self.encode, self.choosing)["average"], **self.probe()}
+        found = {
+            "score": evaluate(self.encode, self.choosing)["average"],
+            **self.probe(),
+        }
         if step == self.config.steps:
             self.last = cached(self.encode)
             found["test"] = evaluate(self.last, self.test)["average"]
@@ -94,7 +107,9 @@ class Evaluation:
 
     def encode_chosen(self, progress: Progress) -> Encode:
         """What encodes with the chosen weights. The vectors of the last step are not made anew."""
-        chose_last = self.config.selection == "last" or progress.best_step == self.config.steps
+        chose_last = (
+            self.config.selection == "last" or progress.best_step == self.config.steps
+        )
         return self.last if self.last and chose_last else self.encode
 
 
@@ -106,7 +121,9 @@ def training_ids(config: Config, encoder: Encoder, bar: bool = False):
     check_positions(config, encoder)
     corpus = load_corpus(config.corpus, config.corpus_size)
     ids = tokenized(corpus, encoder.tokenizer, config.max_length)
-    return text_augment.with_views(config, corpus, ids, encoder.tokenizer, encoder.device, bar)
+    return text_augment.with_views(
+        config, corpus, ids, encoder.tokenizer, encoder.device, bar
+    )
 
 
 def check_positions(config: Config, encoder: Encoder) -> None:
@@ -125,7 +142,9 @@ def data_file(name: str) -> Path:
     if name in ON_HUB:
         return local(name) or from_hub(name)
     if (data := folder()) is None:
-        raise InputError(f"file {name!r} needs a data folder; give --data or MOCOSE_DATA.")
+        raise InputError(
+            f"file {name!r} needs a data folder; give --data or MOCOSE_DATA."
+        )
     return checked(data, name)
 
 
@@ -162,7 +181,9 @@ class System(nn.Module):
     inputs = staticmethod(training_ids)
     plain = staticmethod(lambda config: True)  # whether the encoder alone is measured
 
-    def __init__(self, config: Config, encoder: Encoder, ids, lengths: np.ndarray | None = None):
+    def __init__(
+        self, config: Config, encoder: Encoder, ids, lengths: np.ndarray | None = None
+    ):
         super().__init__()
         self.config, self.encoder, self.ids = config, encoder, ids
         self.lengths = column(ids, "length") if lengths is None else lengths
@@ -181,7 +202,9 @@ class System(nn.Module):
         return self.head(vectors.to(self.encoder.device)).cpu().numpy()
 
 
-def fit(kind: type[System], config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
+def fit(
+    kind: type[System], config: Config, checkpoint=None, device="cpu", bar=True
+) -> Fitted:
     """Trains a system of that kind as the Config says."""
     encoder = load_encoder(config, device, kind.encoder_kind)
     system = kind(config, encoder, kind.inputs(config, encoder, bar)).to(device)
@@ -202,12 +225,17 @@ class SystemTrainer(Trainer):
 
 
 def train_system(
-    config: Config, system: System, checkpoint: Checkpoint | None = None, bar: bool = True
+    config: Config,
+    system: System,
+    checkpoint: Checkpoint | None = None,
+    bar: bool = True,
 ) -> Fitted:
     """Trains `system` in place and leaves the chosen weights in it, as `mocose_lib.train` does."""
     system.encoder.check_dropout()
     torch.manual_seed(config.seed)
-    evaluation = Evaluation(config, system.encode, Probe(system.encode, config.benchmark))
+    evaluation = Evaluation(
+        config, system.encode, Probe(system.encode, config.benchmark)
+    )
     progress = SystemTrainer(config, system).run(
         system.lengths,
         name=config.method,

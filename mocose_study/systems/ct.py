@@ -22,7 +22,9 @@ from .base import System, training_ids
 NEGATIVES = 7  # other sentences beside each one
 
 
-def tension(first: Vectors, second: Vectors, same: Float[Tensor, " batch"]) -> Float[Tensor, ""]:
+def tension(
+    first: Vectors, second: Vectors, same: Float[Tensor, " batch"]
+) -> Float[Tensor, ""]:
     """Sum over pairs of -log sigmoid(f.s) where `same` is 1, -log(1 - sigmoid(f.s)) where 0."""
     with torch.autocast(first.device.type, enabled=False):
         logits = (first.float() * second.float()).sum(1)

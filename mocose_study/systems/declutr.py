@@ -28,7 +28,9 @@ ANCHORS = 2  # of a document
 POSITIVES = 2  # of an anchor
 
 
-def nt_xent(anchors: Vectors, positives: Vectors, temperature: float) -> Float[Tensor, ""]:
+def nt_xent(
+    anchors: Vectors, positives: Vectors, temperature: float
+) -> Float[Tensor, ""]:
     """Mean over all 2n vectors of -log exp(s(e, e+)) / sum_{k != e} exp(s(e, e_k)), s = cos / t."""
     with torch.autocast(anchors.device.type, enabled=False):
         vectors = F.normalize(torch.cat([anchors, positives]).float(), dim=-1)
@@ -55,8 +57,12 @@ class DeCLUTR(System):
                 f"two special ones; set {SHORTEST + 2} or more."
             )
         check_positions(config, encoder)
-        ids = tokenized(load_corpus(config.corpus, config.corpus_size), encoder.tokenizer, None)
-        first = np.flatnonzero(np.diff(documents(config, ids))) + 1  # sentences of all but one
+        ids = tokenized(
+            load_corpus(config.corpus, config.corpus_size), encoder.tokenizer, None
+        )
+        first = (
+            np.flatnonzero(np.diff(documents(config, ids))) + 1
+        )  # sentences of all but one
         lists = ids.data.table.combine_chunks().column("input_ids").chunk(0)
         texts = np.split(lists.values.to_numpy(), lists.offsets.to_numpy()[first])
         least = 2 * ANCHORS * config.max_length
@@ -101,10 +107,16 @@ class DeCLUTR(System):
         anchors, positives = zip(*drawn, strict=True)
         return self.loss([*chain(*anchors)], [*chain(*positives)], generator)
 
-    def loss(self, anchors: list, positives: list, generator: Generator) -> Float[Tensor, ""]:
+    def loss(
+        self, anchors: list, positives: list, generator: Generator
+    ) -> Float[Tensor, ""]:
         encoder = self.encoder
         ids, mask = encoder.pad(anchors)
         near, near_mask = encoder.pad(positives)
-        mean = encoder(encoder.words(near), near_mask).unflatten(0, (len(anchors), -1)).mean(1)
+        mean = (
+            encoder(encoder.words(near), near_mask)
+            .unflatten(0, (len(anchors), -1))
+            .mean(1)
+        )
         loss = nt_xent(encoder(encoder.words(ids), mask), mean, self.config.temperature)
         return loss + self.masked_words(encoder, anchors, generator)

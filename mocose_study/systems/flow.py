@@ -27,7 +27,9 @@ class Step(nn.Module):
 
     def __init__(self, width: int, hidden: int):
         super().__init__()
-        self.shift, self.log_scale = (nn.Parameter(torch.zeros(width)) for _ in range(2))
+        self.shift, self.log_scale = (
+            nn.Parameter(torch.zeros(width)) for _ in range(2)
+        )
         self.register_buffer("rotation", torch.linalg.qr(torch.randn(width, width))[0])
         self.half = width // 2
         last = nn.Linear(hidden, 2 * (width - self.half))

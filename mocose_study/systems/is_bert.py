@@ -34,7 +34,9 @@ class ConvolutionalEncoder(Encoder):
 
     def local(self, words: Words, mask: Mask) -> Words:
         """A vector for every token; 0 at padding, which no convolution sees."""
-        states = self.model(inputs_embeds=words, attention_mask=mask.long()).last_hidden_state
+        states = self.model(
+            inputs_embeds=words, attention_mask=mask.long()
+        ).last_hidden_state
         states = (states * mask[..., None]).transpose(1, 2)  # (batch, width, length)
         found = torch.cat([conv(states) for conv in self.convolutions], dim=1)
         return found.transpose(1, 2) * mask[..., None]
@@ -49,7 +51,9 @@ def mean(local: Words, mask: Mask) -> Vectors:
 
 
 def disagreement(
-    local: Float[Tensor, "tokens dim"], sentences: Vectors, owner: Int[Tensor, " tokens"]
+    local: Float[Tensor, "tokens dim"],
+    sentences: Vectors,
+    owner: Int[Tensor, " tokens"],
 ) -> Float[Tensor, ""]:
     """The negative Jensen-Shannon estimate, in float32; T is the dot product.
 

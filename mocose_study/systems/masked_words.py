@@ -38,8 +38,12 @@ class MaskedWords(nn.Module):
             model = rewrite.load(config.encoder, True, encoder.device)[0]
         except InputError as cause:
             log.warning("the head that predicts masked words starts afresh: %s", cause)
-            model = AutoModelForMaskedLM.from_config(encoder.model.config).to(encoder.device)
-        model.get_output_embeddings().weight = encoder.model.get_input_embeddings().weight
+            model = AutoModelForMaskedLM.from_config(encoder.model.config).to(
+                encoder.device
+            )
+        model.get_output_embeddings().weight = (
+            encoder.model.get_input_embeddings().weight
+        )
         self.head = rewrite.head_of(model)
 
     def forward(
@@ -47,11 +51,18 @@ class MaskedWords(nn.Module):
     ) -> Float[Tensor, ""]:
         """Mean cross-entropy, in nats, over the tokens masked in this batch; 0 without any."""
         ids, mask = encoder.pad(sentences)
-        special, hidden = encoder.tokenizer.all_special_ids, encoder.tokenizer.mask_token_id
+        special, hidden = (
+            encoder.tokenizer.all_special_ids,
+            encoder.tokenizer.mask_token_id,
+        )
         words, rng = (0, len(encoder.tokenizer)), numpy_generator(generator)
-        shown, places = mask_tokens(ids.cpu().numpy(), special, RATE, hidden, words, rng)
+        shown, places = mask_tokens(
+            ids.cpu().numpy(), special, RATE, hidden, words, rng
+        )
         shown, places = (torch.from_numpy(x).to(ids.device) for x in (shown, places))
-        states = encoder.model(input_ids=shown, attention_mask=mask.long()).last_hidden_state
+        states = encoder.model(
+            input_ids=shown, attention_mask=mask.long()
+        ).last_hidden_state
         logits = self.head(states.flatten(0, 1)[places])  # (chosen, vocabulary)
         total = F.cross_entropy(logits.float(), ids.flatten()[places], reduction="sum")
         return total / max(len(places), 1)

@@ -44,7 +44,8 @@ def encode_as(config: Config, encoder: Encoder) -> Encode:
     def encode(sentences):
         generator = torch.Generator().manual_seed(config.seed)
         return encoder.encode(
-            sentences, distort=lambda words, mask: distorted(words, mask, config, generator)
+            sentences,
+            distort=lambda words, mask: distorted(words, mask, config, generator),
         )
 
     return encode

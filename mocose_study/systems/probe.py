@@ -18,7 +18,9 @@ COLLAPSED_COSINE = 0.99  # mean over pairs of different sentences
 COLLAPSED_RANK = 2.0  # a single direction has effective rank 1
 CLOSE = 4.0  # pairs scored above count as positive (Wang & Isola's x, x+ in the papers)
 PROBE_PAIRS = 48  # scored above CLOSE
-PROBE_SENTENCES = 96  # with the pairs: 6 to 7 % of training time at every 10th step of `tiny`
+PROBE_SENTENCES = (
+    96  # with the pairs: 6 to 7 % of training time at every 10th step of `tiny`
+)
 PROBE_BATCH = 32  # sentences of similar length, padded together
 
 
@@ -67,7 +69,10 @@ def describe(x: geometry.Vectors) -> dict[str, float]:
 
 def collapsed(measured: Mapping[str, float]) -> str | None:
     """Why embeddings with this mean_cosine and effective_rank are collapsed; None: they are not."""
-    cosine, rank = measured.get("mean_cosine", 0.0), measured.get("effective_rank", np.inf)
+    cosine, rank = (
+        measured.get("mean_cosine", 0.0),
+        measured.get("effective_rank", np.inf),
+    )
     if np.isnan(cosine) or np.isnan(rank):
         return "the embeddings hold NaN or zero vectors"
     if cosine > COLLAPSED_COSINE:

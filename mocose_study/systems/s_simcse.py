@@ -47,7 +47,9 @@ class SampledDropout(nn.Module):
         return x * (kept / (1 - rate)).to(x.dtype)
 
 
-def sample_dropout(encoder: Encoder, low: float, high: float, sentence_wise: bool) -> None:
+def sample_dropout(
+    encoder: Encoder, low: float, high: float, sentence_wise: bool
+) -> None:
     """Replaces every nn.Dropout of the encoder, in place, those of attention included."""
     encoder.dropout = high
     replace_dropout(encoder, lambda rate: SampledDropout(low, high, sentence_wise))
@@ -55,5 +57,7 @@ def sample_dropout(encoder: Encoder, low: float, high: float, sentence_wise: boo
 
 class SSimCSE(SimCSE):
     def __init__(self, config: Config, encoder: Encoder, inputs):
-        sample_dropout(encoder, config.dropout_low, config.dropout_high, config.sentence_dropout)
+        sample_dropout(
+            encoder, config.dropout_low, config.dropout_high, config.sentence_dropout
+        )
         super().__init__(config, encoder, inputs)

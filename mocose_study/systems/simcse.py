@@ -56,11 +56,15 @@ class SimCSE(System):
 
     def vectors(self, sentences: list, second: bool = False) -> Vectors:
         """What the encoder and the MLP give for token lists; `second`: of two encoders that one."""
-        encoder, mlp = self.second if second and self.second else (self.encoder, self.mlp)
+        encoder, mlp = (
+            self.second if second and self.second else (self.encoder, self.mlp)
+        )
         ids, mask = encoder.pad(sentences)
         return mlp(encoder(encoder.words(ids), mask))
 
-    def views(self, first: list, second: list, generator: Generator) -> tuple[Vectors, Vectors]:
+    def views(
+        self, first: list, second: list, generator: Generator
+    ) -> tuple[Vectors, Vectors]:
         """Query and key of every pair of token lists."""
         first, second = shortened(first, second, self.config, generator)
         # fork_rng puts the random state back, so the second pass draws the first one's masks again
@@ -68,17 +72,23 @@ class SimCSE(System):
             query = self.vectors(first)
         return query, self.vectors(second, second=True)
 
-    def loss(self, first: list, second: list, generator: Generator) -> Float[Tensor, ""]:
+    def loss(
+        self, first: list, second: list, generator: Generator
+    ) -> Float[Tensor, ""]:
         c = self.config
         query, keys = self.views(first, second, generator)
-        loss = info_nce(query, keys, keys[:0], c.temperature, c.similarity, batch_negatives=True)
+        loss = info_nce(
+            query, keys, keys[:0], c.temperature, c.similarity, batch_negatives=True
+        )
         return loss + self.auxiliary(first, generator)
 
     def auxiliary(self, sentences: list, generator: Generator) -> Tensor | float:
         """The weighted masked-language-model term (SimCSE's appendix), or 0 without one."""
         if self.masked_words is None:
             return 0.0
-        return self.config.mlm_weight * self.masked_words(self.encoder, sentences, generator)
+        return self.config.mlm_weight * self.masked_words(
+            self.encoder, sentences, generator
+        )
 
     def batch_loss(self, rows: np.ndarray, generator: Generator) -> Float[Tensor, ""]:
         query, _ = views(self.ids[self.first_rows[rows]])

@@ -33,13 +33,21 @@ def read_triplets(path: Path) -> pd.DataFrame:
         try:
             frame = pd.read_csv(path, keep_default_na=False, dtype=str)
         except ValueError as cause:  # empty, no table, or no UTF-8
-            raise InputError(f"{path.name} cannot be read as a table: {cause}.") from cause
+            raise InputError(
+                f"{path.name} cannot be read as a table: {cause}."
+            ) from cause
     else:
         frame = read_table(path)
     if "hard_neg" not in frame or (frame["hard_neg"].str.strip() == "").all():
-        raise InputError(f"{path.name} has no contradictions; it needs the columns {COLUMNS}.")
-    if missing := [c for c in COLUMNS if c not in frame or (frame[c].str.strip() == "").any()]:
-        raise InputError(f"{path.name} lacks a text in column {missing[0]!r} of {list(COLUMNS)}.")
+        raise InputError(
+            f"{path.name} has no contradictions; it needs the columns {COLUMNS}."
+        )
+    if missing := [
+        c for c in COLUMNS if c not in frame or (frame[c].str.strip() == "").any()
+    ]:
+        raise InputError(
+            f"{path.name} lacks a text in column {missing[0]!r} of {list(COLUMNS)}."
+        )
     return frame[list(COLUMNS)]
 
 
@@ -62,25 +70,35 @@ def triplet_loss(
         log_weight = math.log(weight) if weight else -math.inf
         against = query @ hard.T / temperature
         against = against + torch.diag(against.new_full((len(query),), log_weight))
-        logits = torch.cat([query @ keys.T / temperature, against], dim=1)  # (batch, 2 batch)
+        logits = torch.cat(
+            [query @ keys.T / temperature, against], dim=1
+        )  # (batch, 2 batch)
         return F.cross_entropy(logits, torch.arange(len(query), device=query.device))
 
 
 class SupervisedSimCSE(SimCSE):
-    def __init__(self, config: Config, encoder: Encoder, inputs: list[datasets.Dataset]):
+    def __init__(
+        self, config: Config, encoder: Encoder, inputs: list[datasets.Dataset]
+    ):
         rows = np.arange(len(inputs[0]))
         super().__init__(config, encoder, (inputs[0], rows, rows))
         self.columns = inputs
 
     @staticmethod
-    def inputs(config: Config, encoder: Encoder, bar: bool = False) -> list[datasets.Dataset]:
+    def inputs(
+        config: Config, encoder: Encoder, bar: bool = False
+    ) -> list[datasets.Dataset]:
         """Token ids of the three columns. Raises InputError as `read_triplets`."""
         check_positions(config, encoder)
         frame = read_triplets(data_file(config.triplets))
-        texts = (datasets.Dataset.from_dict({"sentence": frame[c].tolist()}) for c in COLUMNS)
+        texts = (
+            datasets.Dataset.from_dict({"sentence": frame[c].tolist()}) for c in COLUMNS
+        )
         return [tokenized(t, encoder.tokenizer, config.max_length) for t in texts]
 
-    def triplet_loss(self, premise: list, entailed: list, contradicted: list, generator) -> Tensor:
+    def triplet_loss(
+        self, premise: list, entailed: list, contradicted: list, generator
+    ) -> Tensor:
         c = self.config
         if not c.hard_negatives:
             return self.loss(premise, entailed, generator)

@@ -15,7 +15,9 @@ from mocose_study.config import Config
 from .base import Fitted, load_encoder, statistics_texts
 
 inputs = statistics_texts
-NOISE = 1e-10  # variance of a direction, relative to the largest, that is rounding alone
+NOISE = (
+    1e-10  # variance of a direction, relative to the largest, that is rounding alone
+)
 
 
 def whitening(vectors: Float[np.ndarray, "n width"], kept: int | None = None) -> PCA:
@@ -39,4 +41,6 @@ def whitening(vectors: Float[np.ndarray, "n width"], kept: int | None = None) ->
 def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
     encode = load_encoder(config, device).encode
     found = whitening(encode(statistics_texts(config)), config.kept_dimensions)
-    return Fitted(lambda sentences: found.transform(encode(sentences)).astype(np.float32))
+    return Fitted(
+        lambda sentences: found.transform(encode(sentences)).astype(np.float32)
+    )

@@ -21,7 +21,9 @@ def inputs(config: Config, encoder=None, bar: bool = False) -> list[str] | None:
 
 
 def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
-    options = dict(n_features=DIMENSIONS, token_pattern=WORD, norm=None, dtype=np.float32)
+    options = dict(
+        n_features=DIMENSIONS, token_pattern=WORD, norm=None, dtype=np.float32
+    )
     counts = HashingVectorizer(**options)
     if config.idf:
         counts = make_pipeline(counts, TfidfTransformer(norm=None)).fit(inputs(config))

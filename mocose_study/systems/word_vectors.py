@@ -22,7 +22,9 @@ from mocose_study.data.corpora import UNREADABLE, load_corpus
 
 from .base import Fitted, data_file, statistics_texts
 
-PIECE = re.compile(r"n't|\w+?(?=n't)|'\w+|\w+|[^\w\s]")  # as GloVe's corpus: do n't, it 's
+PIECE = re.compile(
+    r"n't|\w+?(?=n't)|'\w+|\w+|[^\w\s]"
+)  # as GloVe's corpus: do n't, it 's
 
 
 def read_vectors(path: Path) -> pd.DataFrame:
@@ -32,14 +34,18 @@ def read_vectors(path: Path) -> pd.DataFrame:
     """
     try:
         source = path
-        if path.suffix == ".zip":  # glove.6B.zip has a file for each width of its vectors
+        if (
+            path.suffix == ".zip"
+        ):  # glove.6B.zip has a file for each width of its vectors
             archive = ZipFile(path)
             source = archive.open(max(archive.infolist(), key=attrgetter("file_size")))
         options = dict(sep=" ", quoting=3, header=None, index_col=0, dtype={0: str})
         frame = pd.read_csv(source, keep_default_na=False, **options)
         frame = frame[~frame.index.duplicated()].astype(np.float32)
     except (*UNREADABLE, ValueError, BadZipFile) as cause:
-        raise InputError(f"{path.name} has a line without word and numbers: {cause}.") from cause
+        raise InputError(
+            f"{path.name} has a line without word and numbers: {cause}."
+        ) from cause
     if frame.empty:
         raise InputError(f"{path.name} holds no word vectors.")
     return frame
@@ -53,19 +59,27 @@ class WordAverage:
         self.rows = {word: i for i, word in enumerate(frame.index)}
         self.counts = CountVectorizer(analyzer=self.words, vocabulary=self.rows)
         self.weights = np.ones(len(frame), np.float32)
-        self.common = np.zeros(frame.shape[1], np.float32)  # SIF's direction, subtracted
+        self.common = np.zeros(
+            frame.shape[1], np.float32
+        )  # SIF's direction, subtracted
 
     def words(self, sentence: str) -> list[str]:
         """The known words; a token that is unknown as a whole is cut at punctuation."""
         tokens = sentence.lower().split()
-        pieces = (p for t in tokens for p in ([t] if t in self.rows else PIECE.findall(t)))
+        pieces = (
+            p for t in tokens for p in ([t] if t in self.rows else PIECE.findall(t))
+        )
         return [piece for piece in pieces if piece in self.rows]
 
     def encode(self, sentences) -> Float[np.ndarray, "n dim"]:
         counts = self.counts.transform(sentences)
         number = np.asarray(counts.sum(1))
-        vectors = counts @ (self.weights[:, None] * self.vectors) / np.maximum(number, 1)
-        vectors = np.where(number == 0, self.vectors.mean(0), vectors).astype(np.float32)
+        vectors = (
+            counts @ (self.weights[:, None] * self.vectors) / np.maximum(number, 1)
+        )
+        vectors = np.where(number == 0, self.vectors.mean(0), vectors).astype(
+            np.float32
+        )
         return vectors - np.outer(vectors @ self.common, self.common)
 
     def weight_by_frequency(self, corpus, texts, a: float) -> None:
@@ -78,11 +92,15 @@ class WordAverage:
 def inputs(config: Config, encoder=None, bar: bool = False) -> tuple:
     """The average of a file's vectors, and the corpus that SIF counts words in."""
     average = WordAverage(read_vectors(data_file(config.vectors)))
-    return average, load_corpus(config.corpus, config.corpus_size) if config.sif else None
+    return average, load_corpus(
+        config.corpus, config.corpus_size
+    ) if config.sif else None
 
 
 def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
     average, corpus = inputs(config)
     if corpus:
-        average.weight_by_frequency(corpus["sentence"], statistics_texts(config), config.sif)
+        average.weight_by_frequency(
+            corpus["sentence"], statistics_texts(config), config.sif
+        )
     return Fitted(average.encode)

@@ -34,7 +34,9 @@ def test_operations_of_a_mocose_step_by_hand(small, monkeypatch, fast, expected)
     the heads with 2,048 each. The queue has 2 x 1,536."""
     sizes = dict(corpus_size=400, queue_init=12, batch_negatives=False)
     config = small(batch_lengths="one", fast=fast, **sizes)
-    monkeypatch.setattr(Encoder, "check_dropout", lambda _: None)  # before the first step
+    monkeypatch.setattr(
+        Encoder, "check_dropout", lambda _: None
+    )  # before the first step
     train = (METHODS["mocose"], config, None, "cpu", False)
     assert bench.step_flops(1, *train) == expected
 

@@ -35,7 +35,9 @@ def test_t_interval_by_hand():
 def test_interval_of_degenerate_and_impossible_values():
     none, one = interval([]), interval([70.5])
     assert none.n == 0 and math.isnan(none.mean) and math.isnan(none.low)
-    assert (one.mean, one.n) == (70.5, 1) and math.isnan(one.low) and math.isnan(one.high)
+    assert (
+        (one.mean, one.n) == (70.5, 1) and math.isnan(one.low) and math.isnan(one.high)
+    )
     assert interval([0.1] * 6) == Interval(0.1, 0.1, 0.1, 6)
     for word, values, level in (
         ("finite", [1, math.nan], 0.95),
@@ -59,7 +61,9 @@ def test_holm_by_hand():
     # sorted 0.005 0.01 0.03 0.04 -> 4 x 0.005, 3 x 0.01, 2 x 0.03, and 0.04 raised to 0.06
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.6, 0.5]) == pytest.approx([1, 1]) and len(holm([])) == 0
-    adjusted = holm([0.01, math.nan, 0.02])  # the one in the middle was planned, but not made
+    adjusted = holm(
+        [0.01, math.nan, 0.02]
+    )  # the one in the middle was planned, but not made
     assert adjusted[[0, 2]] == pytest.approx([0.03, 0.04]) and math.isnan(adjusted[1])
     with pytest.raises(InputError, match="0 to 1"):
         holm([0.1, 1.5])
@@ -68,14 +72,18 @@ def test_holm_by_hand():
 def test_benjamini_hochberg_by_hand():
     # sorted 0.01 0.02 0.03 0.5 -> 4 x 0.01, 2 x 0.02, 4/3 x 0.03, 0.5; the first three are 0.04
     found = benjamini_hochberg([0.5, 0.01, math.nan, 0.03, 0.02])
-    assert found[[0, 1, 3, 4]] == pytest.approx([0.5, 0.04, 0.04, 0.04]) and math.isnan(found[2])
+    assert found[[0, 1, 3, 4]] == pytest.approx([0.5, 0.04, 0.04, 0.04]) and math.isnan(
+        found[2]
+    )
     assert np.isnan(benjamini_hochberg([math.nan])).all()
 
 
 def test_scores_are_paired_by_seed():
     a, b = {0: 70.0, 1: 72.0, 2: 74.0, 9: 1.0}, {2: 73.0, 1: 71.0, 0: 69.5}
     assert paired(a, b) == pytest.approx([0.5, 1, 1])
-    assert paired({1: np.array([1.0, 2])}, {1: np.array([0.0, 3])}).tolist() == [[1, -1]]
+    assert paired({1: np.array([1.0, 2])}, {1: np.array([0.0, 3])}).tolist() == [
+        [1, -1]
+    ]
 
 
 def test_resampled_differences_are_a_paired_bootstrap(monkeypatch):
@@ -85,7 +93,10 @@ def test_resampled_differences_are_a_paired_bootstrap(monkeypatch):
     a, b = gold + rng.normal(0, 1, 60), gold + rng.normal(0, 3, 60)
     drawn = np.random.default_rng(3).integers(0, 60, (50, 60))
     for scores in (a, b):
-        loop = [100 * scipy_stats.spearmanr(gold[row], scores[row]).statistic for row in drawn]
+        loop = [
+            100 * scipy_stats.spearmanr(gold[row], scores[row]).statistic
+            for row in drawn
+        ]
         assert resampled(gold, scores, 50, seed=3) == pytest.approx(np.array(loop))
 
 

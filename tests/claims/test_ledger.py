@@ -21,7 +21,9 @@ from mocose_study.sections.grid import Grid, Point
 WORSE, LEVEL = "mocose-augment-typos", "mocose-transfer-on-par-simcse"
 OF_PAPERS = {claim.id: claim for grid in GRIDS.values() for claim in grid.claims}
 CLAIMS = (
-    replace(OF_PAPERS[WORSE], text="Typos harm.", rule=Better("a", "b"), metric="sts_avg"),
+    replace(
+        OF_PAPERS[WORSE], text="Typos harm.", rule=Better("a", "b"), metric="sts_avg"
+    ),
     replace(OF_PAPERS[LEVEL], rule=Equivalent("a", "b", 2.0), metric="sts_avg"),
     Claim("ours", "this study", "c has runs & more", Better("a", "c")),
 )
@@ -38,7 +40,9 @@ def runs(monkeypatch):
             for seed in range(5)
         ]
     )
-    monkeypatch.setattr(ledger, "GRIDS", {"x": Grid("?", points, claims=CLAIMS, notebook="n")})
+    monkeypatch.setattr(
+        ledger, "GRIDS", {"x": Grid("?", points, claims=CLAIMS, notebook="n")}
+    )
     show_only(monkeypatch, made)
     return made
 
@@ -69,7 +73,9 @@ def test_what_other_terms_would_change(runs, monkeypatch):
     """a leads by 4 points at seeds 0 to 4, by -1 or 5 at seeds 5 to 9, and lies behind at the end."""
     first = runs.assign(sts_avg=runs["sts_avg"] + 3 * runs["label"].eq("a"))
     lead = 2 + 6 * runs["seed"].mod(2).sub(0.5)
-    later = runs.assign(seed=runs["seed"] + 5, sts_avg=60 + lead * runs["label"].eq("a"))
+    later = runs.assign(
+        seed=runs["seed"] + 5, sts_avg=60 + lead * runs["label"].eq("a")
+    )
     made = pd.concat([first, later]).assign(sts_last=lambda table: -table["sts_avg"])
     show_only(monkeypatch, made, seeds=10)
     table = ledger.on_other_terms("tiny")
@@ -79,12 +85,20 @@ def test_what_other_terms_would_change(runs, monkeypatch):
         "not supported",  # half of the paper's 54 points
         "inconclusive",  # by seeds 5 to 9
     ]
-    show_only(monkeypatch, made, own_seeds=(5, 6, 7, 8, 9, 0, 1, 2, 3, 4))  # 0 to 4 came later
+    show_only(
+        monkeypatch, made, own_seeds=(5, 6, 7, 8, 9, 0, 1, 2, 3, 4)
+    )  # 0 to 4 came later
     assert ledger.on_other_terms("tiny").loc[WORSE, "by the later seeds"] == ""
-    wide = first.assign(sts_avg=60 + 100 * lead * runs["label"].eq("a"), sts_last=-first["sts_avg"])
-    show_only(monkeypatch, wide)  # not testable here, so that it has no verdict to change
+    wide = first.assign(
+        sts_avg=60 + 100 * lead * runs["label"].eq("a"), sts_last=-first["sts_avg"]
+    )
+    show_only(
+        monkeypatch, wide
+    )  # not testable here, so that it has no verdict to change
     assert WORSE not in ledger.on_other_terms("tiny").index
-    show_only(monkeypatch, runs.assign(sts_last=runs["sts_avg"]), seeds=7)  # two are added: too few
+    show_only(
+        monkeypatch, runs.assign(sts_last=runs["sts_avg"]), seeds=7
+    )  # two are added: too few
     assert ledger.on_other_terms("tiny").loc[WORSE].tolist()[2:] == [
         "",
         "not supported",
@@ -169,7 +183,9 @@ def ruled(monkeypatch, tmp_path):
     """ruled(first, second, control): the days on which these rules of section x were committed."""
     head, path = "section,id,rule,a,b,margin,metric", tmp_path / "claims.csv"
     names = ("first", "second", "control")
-    rows = [f"x,{name},Better,a,{b},1,sts_avg" for name, b in zip(names, "bca", strict=True)]
+    rows = [
+        f"x,{name},Better,a,{b},1,sts_avg" for name, b in zip(names, "bca", strict=True)
+    ]
     monkeypatch.setattr(sections, "RULES_FILE", path)
     monkeypatch.setattr(ledger, "RULES_FILE", path)
 
@@ -180,8 +196,14 @@ def ruled(monkeypatch, tmp_path):
             path.write_text("\n".join([head, *filter(None, written.values())]) + "\n")
             command = "git add . && git commit --quiet --message rule"
             who = {"NAME": "somebody", "EMAIL": "nobody@example.org", "DATE": day}
-            who = {f"GIT_{x}_{k}": v for x in ("AUTHOR", "COMMITTER") for k, v in who.items()}
-            subprocess.run(command, shell=True, check=True, cwd=tmp_path, env=os.environ | who)
+            who = {
+                f"GIT_{x}_{k}": v
+                for x in ("AUTHOR", "COMMITTER")
+                for k, v in who.items()
+            }
+            subprocess.run(
+                command, shell=True, check=True, cwd=tmp_path, env=os.environ | who
+            )
         sections.rows.cache_clear()
 
     subprocess.run(["git", "init", "--quiet"], check=True, cwd=tmp_path)
@@ -238,7 +260,9 @@ def test_every_statement_is_either_ruled_or_listed_with_a_reason():
     ruled = {claim.id for grid in GRIDS.values() for claim in grid.claims}
     listed = ledger.unjudged()
     assert set(statements().index) - ruled == set(listed.index)
-    assert listed["why"].str.len().min() > 0 and set(ledger.reasons().index) == set(listed.index)
+    assert listed["why"].str.len().min() > 0 and set(ledger.reasons().index) == set(
+        listed.index
+    )
 
 
 def test_the_seeds_spread_is_the_median_of_points_that_draw(runs):

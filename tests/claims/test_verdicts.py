@@ -10,8 +10,20 @@ from mocose_lib import InputError
 from mocose_study.claims.rules import Best, Better, Equivalent, Size
 from mocose_study.claims.verdicts import Claim, verdicts
 
-SEED_EFFECT = [0.0, 3.0, -2.0, 5.0, -4.0]  # what a lucky or unlucky seed does to every point
-NOISE = [0.1, -0.1, 0.2, -0.2, 0.0]  # t interval of the mean: +- 2.776 x 0.158 / sqrt(5) = 0.196
+SEED_EFFECT = [
+    0.0,
+    3.0,
+    -2.0,
+    5.0,
+    -4.0,
+]  # what a lucky or unlucky seed does to every point
+NOISE = [
+    0.1,
+    -0.1,
+    0.2,
+    -0.2,
+    0.0,
+]  # t interval of the mean: +- 2.776 x 0.158 / sqrt(5) = 0.196
 HALF = 0.1963
 WIDE = 5.0  # times the noise: the interval is +- 0.98
 LEVEL_70 = [70 + s for s in SEED_EFFECT]
@@ -19,7 +31,9 @@ LEVEL_70 = [70 + s for s in SEED_EFFECT]
 
 def frame(scores: dict, **columns) -> pd.DataFrame:
     """One run per point and seed; `scores` maps a label to one score per seed."""
-    rows = [(label, *run) for label, values in scores.items() for run in enumerate(values)]
+    rows = [
+        (label, *run) for label, values in scores.items() for run in enumerate(values)
+    ]
     return pd.DataFrame(rows, columns=["label", "seed", "sts_avg"]).assign(**columns)
 
 
@@ -43,7 +57,12 @@ def judged(rule, runs, control=None, **options) -> pd.Series:
     ("rule", "difference", "word", "place"),
     [
         (Better(A, B, 0.5), 1.0, "supported", "all of the interval lies above 0.5"),
-        (Better(A, B, 1.0), 1.0, "inconclusive", "only part of the interval lies above 1"),
+        (
+            Better(A, B, 1.0),
+            1.0,
+            "inconclusive",
+            "only part of the interval lies above 1",
+        ),
         (Better(A, B), -1.0, "not supported", "no part of the interval lies above 0"),
         (Better(A, B, -0.6), -0.3, "supported", "above -0.6"),
         (EQUIVALENT, 0.25, "supported", "between -0.5 and 0.5"),
@@ -112,10 +131,13 @@ def test_best_among_equals_is_not_supported():
     answer = best(69.9, 70, margin=0.5)
     assert answer.verdict == "not supported"
     assert (
-        answer.reason.startswith("all alike: “a” against “c”") and "-0.5 and 0.5" in answer.reason
+        answer.reason.startswith("all alike: “a” against “c”")
+        and "-0.5 and 0.5" in answer.reason
     )
     assert best(69.9, 70, margin=0.25).verdict == "inconclusive"  # 0.1 + 0.196 is more
-    assert best(69.7, 69.7, margin=0.5).verdict == "supported"  # small, but a lead over both
+    assert (
+        best(69.7, 69.7, margin=0.5).verdict == "supported"
+    )  # small, but a lead over both
 
 
 @pytest.mark.parametrize("rule", [Better(A, B), EQUIVALENT, Best(A, [B, C]), SIZE])
@@ -134,7 +156,9 @@ def test_without_runs_or_with_fewer_than_five_seeds_nothing_is_decided(rule):
 
 
 def test_what_cannot_be_compared_is_named():
-    answer = judged(Better(A, B), frame({"a": [*LEVEL_70, 70.0], "b": [*LEVEL_70, math.nan]}))
+    answer = judged(
+        Better(A, B), frame({"a": [*LEVEL_70, 70.0], "b": [*LEVEL_70, math.nan]})
+    )
     assert answer.verdict == "inconclusive"
     assert answer.reason == "sts_avg is no number for b, seeds [5]"
     runs = frame({"a": LEVEL_70, "b": LEVEL_70})
@@ -162,7 +186,9 @@ def test_without_its_positive_control_a_section_judges_nothing():
         few = frame({"few": shifted(64)[:4]})
         missing = judged(Better(A, B), pd.concat([runs, few]), control)
         assert missing.verdict == "inconclusive" and why in missing.reason
-        assert missing.reason.startswith("the section's positive control has too few seeds")
+        assert missing.reason.startswith(
+            "the section's positive control has too few seeds"
+        )
 
 
 def test_the_control_is_judged_at_the_last_step():
@@ -177,7 +203,11 @@ def test_the_control_is_judged_at_the_last_step():
 @pytest.mark.parametrize(
     ("difference", "effect", "word"),
     [
-        (0.1, 0.4, "not testable here"),  # 0.98 is more than 0.4, and the interval holds 0
+        (
+            0.1,
+            0.4,
+            "not testable here",
+        ),  # 0.98 is more than 0.4, and the interval holds 0
         (0.1, -0.4, "not testable here"),  # whatever the sign of the paper's figure
         (0.1, 1.0, "inconclusive"),
         (0.1, None, "inconclusive"),
@@ -225,7 +255,9 @@ def test_an_open_direction_may_still_rule_out_the_papers_size():
 def test_a_best_that_is_left_open_names_its_strongest_rival_too():
     runs = frame({"a": LEVEL_70, "b": shifted(69.9, WIDE), "c": shifted(70.1)})
     answer = judged(Best(A, [B, C]), runs)
-    assert answer.verdict == "inconclusive"  # b's interval reaches lowest, c is ahead on average
+    assert (
+        answer.verdict == "inconclusive"
+    )  # b's interval reaches lowest, c is ahead on average
     assert answer.reason == (
         "“a” against “b”: +0.10 (95 % interval -0.88 to +1.08, 5 seeds); only part of the "
         "interval lies above 0; “a” against “c”: -0.10"
@@ -233,27 +265,37 @@ def test_a_best_that_is_left_open_names_its_strongest_rival_too():
 
 
 def test_a_rival_that_does_not_work_decides_nothing():
-    runs = frame({"a": shifted(71), "b": LEVEL_70, "start": shifted(72), "low": shifted(69)})
+    runs = frame(
+        {"a": shifted(71), "b": LEVEL_70, "start": shifted(72), "low": shifted(69)}
+    )
 
     def beats(a, b, start) -> pd.Series:
         return verdicts([claim(Better(a, b))], runs, starts={b: start}).iloc[0]
 
     answer = beats(A, B, "start")
     assert answer.verdict == "not testable here"
-    assert answer.reason.startswith("“b” is no fair rival: it lies 2 below its start, “start”; “a”")
+    assert answer.reason.startswith(
+        "“b” is no fair rival: it lies 2 below its start, “start”; “a”"
+    )
     assert beats(A, B, "low").verdict == "supported"
     lost = beats(B, A, "start")
-    assert lost.verdict == "not supported" and "“a” is no fair rival: it lies 1" in lost.reason
+    assert (
+        lost.verdict == "not supported"
+        and "“a” is no fair rival: it lies 1" in lost.reason
+    )
     assert beats(A, B, "gone").verdict == "no runs"
     refuted = verdicts([claim(Better(B, A))], runs, starts={"b": "start"}).iloc[0]
-    assert refuted.verdict == "not testable here"  # that b loses tells nothing of "b beats a"
+    assert (
+        refuted.verdict == "not testable here"
+    )  # that b loses tells nothing of "b beats a"
 
 
 def test_a_setting_of_one_system_and_the_start_itself_are_no_rivals():
     runs = frame({"a": shifted(71), "b": LEVEL_70, "start": shifted(72)})
     harm = runs.assign(method="mocose")
     assert (
-        verdicts([claim(Better(A, B))], harm, starts={"b": "start"}).iloc[0].verdict == "supported"
+        verdicts([claim(Better(A, B))], harm, starts={"b": "start"}).iloc[0].verdict
+        == "supported"
     )
     gain = verdicts([claim(Better(A, "start"))], runs, starts={"a": "start"}).iloc[0]
     assert gain.verdict == "not supported"
@@ -261,8 +303,13 @@ def test_a_setting_of_one_system_and_the_start_itself_are_no_rivals():
 
 def test_an_open_superlative_shows_the_interval_that_left_it_open():
     """One rival wins at 95 %, but it is one of two, each of which could win by chance."""
-    lost = [x - 1 + 0.72 * z for x, z in zip(LEVEL_70, (-1.26, -0.63, 0, 0.63, 1.26), strict=True)]
-    answer = judged(Best(A, [B, C]), frame({"a": lost, "b": LEVEL_70, "c": shifted(60)}))
+    lost = [
+        x - 1 + 0.72 * z
+        for x, z in zip(LEVEL_70, (-1.26, -0.63, 0, 0.63, 1.26), strict=True)
+    ]
+    answer = judged(
+        Best(A, [B, C]), frame({"a": lost, "b": LEVEL_70, "c": shifted(60)})
+    )
     assert answer.verdict == "inconclusive" and answer.level == pytest.approx(0.975)
     assert answer.low < 0 < answer.high and "only part" in answer.reason
 
@@ -273,7 +320,10 @@ def test_an_open_superlative_shows_the_interval_that_left_it_open():
 def with_pairs(runs: pd.DataFrame, **draws) -> pd.DataFrame:
     """Runs with values on resampled test pairs: of each point its mean and these deviations."""
     means = runs.groupby("label")["sts_avg"].transform("mean")
-    values = [[m + d for d in draws[label]] for m, label in zip(means, runs["label"], strict=True)]
+    values = [
+        [m + d for d in draws[label]]
+        for m, label in zip(means, runs["label"], strict=True)
+    ]
     return runs.assign(resampled=values)
 
 
@@ -282,26 +332,43 @@ def test_two_fixed_points_have_the_interval_of_the_test_pairs():
     runs = frame({"a": [73.0] * 2, "b": [70.0] * 2})
     answer = judged(Better(A, B), with_pairs(runs, a=[0.5, -0.5], b=[-0.5, 0.5]))
     assert (answer.low, answer.high) == pytest.approx((3 - 2.772, 3 + 2.772), abs=1e-3)
-    assert answer.verdict == "supported" and "no seeds drawn, test pairs resampled" in answer.reason
+    assert (
+        answer.verdict == "supported"
+        and "no seeds drawn, test pairs resampled" in answer.reason
+    )
     # two-sided p of 3 / 1.414 = 2.121 under the normal: 0.0339
     assert answer.p == pytest.approx(0.0339, abs=1e-4)
     answer = judged(Better(A, B), runs)
     assert answer.verdict == "not testable here" and answer.effect == 3
-    assert answer.reason.startswith("“a” against “b”: neither draws anything, and no test pairs")
+    assert answer.reason.startswith(
+        "“a” against “b”: neither draws anything, and no test pairs"
+    )
 
 
 def test_one_seed_stands_for_all_where_the_method_draws_nothing():
     fixed = frame({"b": [70.0]}, method="word_counts")
-    runs = pd.concat([frame({"a": [73.1, 72.9, 73.2, 72.8, 73.0]}, method="mocose"), fixed])
+    runs = pd.concat(
+        [frame({"a": [73.1, 72.9, 73.2, 72.8, 73.0]}, method="mocose"), fixed]
+    )
     answer = judged(Better(A, B), runs)
-    assert (answer.verdict, answer.n, answer.effect) == ("supported", 5, pytest.approx(3.0))
+    assert (answer.verdict, answer.n, answer.effect) == (
+        "supported",
+        5,
+        pytest.approx(3.0),
+    )
 
 
 @pytest.mark.parametrize(
     ("pairs", "half"),
     [
-        (0.01, 2.6955 * math.sqrt(0.0052)),  # variances 0.005 and 0.0002; t(0.975, 4.326 d.f.)
-        (1.0, 1.96 * math.sqrt(2.005)),  # 0.005 and 2; so many degrees of freedom as if normal
+        (
+            0.01,
+            2.6955 * math.sqrt(0.0052),
+        ),  # variances 0.005 and 0.0002; t(0.975, 4.326 d.f.)
+        (
+            1.0,
+            1.96 * math.sqrt(2.005),
+        ),  # 0.005 and 2; so many degrees of freedom as if normal
     ],
 )
 def test_where_one_side_draws_the_variances_of_seeds_and_test_pairs_add_up(pairs, half):
@@ -340,7 +407,10 @@ def test_a_claim_without_runs_counts_in_the_family():
     claims.append(claim(Better("gone", "base"), "gone"))
     table = verdicts(claims, runs).set_index("id")
     assert table.loc["a", "p_holm"] == pytest.approx(3 * table.loc["a", "p"])
-    assert math.isnan(table.loc["gone", "p_holm"]) and table.loc["a", "verdict"] == "supported"
+    assert (
+        math.isnan(table.loc["gone", "p_holm"])
+        and table.loc["a", "verdict"] == "supported"
+    )
 
 
 def test_a_section_errs_in_five_per_cent_of_studies():

@@ -37,20 +37,32 @@ def mocose(monkeypatch, capsys, study):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ("run --profile tinny", "there is no profile 'tinny'; choose one of smoke, quick, tiny"),
+        (
+            "run --profile tinny",
+            "there is no profile 'tinny'; choose one of smoke, quick, tiny",
+        ),
         ("run --preset paper", "there is no preset 'paper'"),
         ("run --batch-size 1", "batch_size = 1 is out of range"),
         ("run --steps many", "Error parsing --steps: invalid literal for int()"),
         ("run --steps", "Missing value for argument '--steps'"),
         ("run --pooling max", "invalid choice 'max' for argument '--pooling'"),
         ("run --ema-deca 0.9", "--ema-deca, 0.9; did you mean --ema-decay?"),
-        ("run --frobnicate 1", "options: --frobnicate, 1; --help lists those there are"),
+        (
+            "run --frobnicate 1",
+            "options: --frobnicate, 1; --help lists those there are",
+        ),
         ("run everything", "Unrecognized options: everything."),
-        ("run --encoder no-such", "encoder 'no-such' is neither a folder under data/encoders"),
+        (
+            "run --encoder no-such",
+            "encoder 'no-such' is neither a folder under data/encoders",
+        ),
         ("run --method mocosy", "there is no method 'mocosy'"),
         ("run --corpus wiki901k", "there is no corpus 'wiki901k'; choose one of open"),
         ("run --corpus-size 40001", "corpus 'open' has 40000 sentences"),
-        ("run --benchmark mine.tsv", "there is no benchmark 'mine.tsv'; choose one of open,"),
+        (
+            "run --benchmark mine.tsv",
+            "there is no benchmark 'mine.tsv'; choose one of open,",
+        ),
         ("run --push-to-hub me/model", "uploads the folder of --save; give both"),
         ("run --profile tiny --corpus-size 100", "give a local folder with --data"),
         ("run --profile tiny --data nowhere", "data folder 'nowhere' does not exist"),
@@ -69,8 +81,14 @@ def mocose(monkeypatch, capsys, study):
         ("evaluate no-such", "encoder 'no-such' is neither a folder"),
         ("evaluate tiny --sts mine.tsv", "there is no benchmark 'mine.tsv'"),
         ("evaluate tiny --beside tinny", "there is no profile 'tinny'"),
-        ("evaluate tiny --beside tiny --sts mine.tsv", "other tasks than --sts; leave one out."),
-        ("evaluate tiny --beside tiny", "tiny has scores of 'real', not 'open'; see --data."),
+        (
+            "evaluate tiny --beside tiny --sts mine.tsv",
+            "other tasks than --sts; leave one out.",
+        ),
+        (
+            "evaluate tiny --beside tiny",
+            "tiny has scores of 'real', not 'open'; see --data.",
+        ),
         ("embed tiny mine.txt", "there is no file 'mine.txt'"),
         ("fly", "there is no command 'fly'; choose one of run, grid"),
     ],
@@ -84,7 +102,9 @@ def test_one_sentence(mocose, arguments, told):
 
 def test_whoever_reads_the_first_lines_alone_is_told_no_more():
     script = Path(sys.executable).with_name("mocose")
-    piped = subprocess.Popen([script, "systems"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    piped = subprocess.Popen(
+        [script, "systems"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     piped.stdout.close()
     assert piped.stderr.read() == b"" and piped.wait() == 0
 
@@ -99,7 +119,9 @@ def test_profile_preset_and_method_give_the_defaults_that_fields_change():
     assert config("--method whitening").crop == 0  # the profile's views are not for it
     assert config("--no-fast").fast is False
     # what method or preset contradict, options of the same command mend
-    assert config("--preset code --method simcse --fgsm-epsilon 0 --selection last").crop
+    assert config(
+        "--preset code --method simcse --fgsm-epsilon 0 --selection last"
+    ).crop
 
 
 def test_a_text_of_ones_own_is_taken_whole(tmp_path):
@@ -109,7 +131,9 @@ def test_a_text_of_ones_own_is_taken_whole(tmp_path):
     assert cli.parsed([*command, "--corpus-size", "65"]).config.corpus_size == 65
 
 
-def test_a_folder_that_cannot_take_the_result_is_told_before_the_training(mocose, tmp_path):
+def test_a_folder_that_cannot_take_the_result_is_told_before_the_training(
+    mocose, tmp_path
+):
     (tmp_path / "README.md").touch()
     code, _, err = mocose("run", "--profile", "smoke", "--save", tmp_path)
     assert code == 2 and "has other files; give --save a folder of its own" in err
@@ -122,7 +146,13 @@ def test_a_grid_without_a_section_lists_what_is_missing_and_its_cost(mocose):
     first, *others = GRIDS["ema"].configs("smoke")
     total = 1 + len(others)
     assert code == 0 and f"ema {total} of {total} runs missing" in " ".join(out.split())
-    parts = {"config": asdict(first), "inputs": {}, "metrics": {}, "progress": {}, "stamp": {}}
+    parts = {
+        "config": asdict(first),
+        "inputs": {},
+        "metrics": {},
+        "progress": {},
+        "stamp": {},
+    }
     path = run_file(first, "smoke")
     path.parent.mkdir(parents=True)
     write_run(path, {**parts, "seconds": 5400.0})
@@ -136,7 +166,12 @@ def test_a_grid_says_how_many_runs_there_are_even_if_none(mocose):
 
 
 def test_help_and_lists_name_all_that_there_is(mocose):
-    lists = {"sections": "ema", "systems": "mocose", "profiles": "roberta-base", "--help": "grid"}
+    lists = {
+        "sections": "ema",
+        "systems": "mocose",
+        "profiles": "roberta-base",
+        "--help": "grid",
+    }
     for command, there in lists.items():
         code, out, _ = mocose(command)
         assert code == 0 and there in out
@@ -150,12 +185,22 @@ def test_help_and_lists_name_all_that_there_is(mocose):
 @pytest.mark.parametrize(
     ("error", "code", "told"),
     [
-        (OSError(errno.ENOSPC, "No space left on device", "x.json"), 2, "left on device: x.json"),
-        (RuntimeError("CUDA: Tried to allocate 9 GiB"), 2, "a smaller batch_size or queue_size"),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "x.json"),
+            2,
+            "left on device: x.json",
+        ),
+        (
+            RuntimeError("CUDA: Tried to allocate 9 GiB"),
+            2,
+            "a smaller batch_size or queue_size",
+        ),
         (KeyboardInterrupt(), 130, "interrupted; the same command goes on from here"),
     ],
 )
-def test_what_ends_a_run_is_said_in_one_sentence(mocose, monkeypatch, error, code, told):
+def test_what_ends_a_run_is_said_in_one_sentence(
+    mocose, monkeypatch, error, code, told
+):
     def failing(*_, **__):
         raise error
 
@@ -165,7 +210,9 @@ def test_what_ends_a_run_is_said_in_one_sentence(mocose, monkeypatch, error, cod
 
 
 def test_an_error_that_nobody_foresaw_keeps_its_traceback(mocose, monkeypatch):
-    monkeypatch.setattr(run, "prepare", lambda *_, **__: torch.zeros(2) @ torch.zeros(3))
+    monkeypatch.setattr(
+        run, "prepare", lambda *_, **__: torch.zeros(2) @ torch.zeros(3)
+    )
     with pytest.raises(RuntimeError, match="size"):
         mocose("run")
 
@@ -174,7 +221,9 @@ def test_json(mocose, monkeypatch):
     from mocose_study.results import use
 
     monkeypatch.setattr(use, "encode_of", lambda *_: None)
-    monkeypatch.setattr(use, "measure", lambda *_: {"sts_avg": 50.0, "x all": float("nan")})
+    monkeypatch.setattr(
+        use, "measure", lambda *_: {"sts_avg": 50.0, "x all": float("nan")}
+    )
     _, out, _ = mocose("evaluate", "tiny", "--json")
     assert "NaN" not in out and json.loads(out) == {"sts_avg": 50.0, "x all": None}
     _, out, _ = mocose("evaluate", "tiny")

@@ -37,16 +37,22 @@ def test_a_saved_run_scores_as_its_run_file_says_whoever_loads_it(saved):
     assert evaluate(other, tables)["average"] == pytest.approx(
         record["metrics"]["sts_avg"], abs=0.1
     )
-    assert np.allclose(np.linalg.norm(other(SENTENCES), axis=1), 1, atol=1e-5)  # cosine's layer
+    assert np.allclose(
+        np.linalg.norm(other(SENTENCES), axis=1), 1, atol=1e-5
+    )  # cosine's layer
 
 
 def test_a_pooler_that_nothing_has_trained_scores_nothing(saved):
-    with pytest.raises(InputError, match="has no trained pooler; choose another --pooling"):
+    with pytest.raises(
+        InputError, match="has no trained pooler; choose another --pooling"
+    ):
         use.encode_of(str(saved[2]), "cls_pooler")
 
 
 def test_systems_stand_beside_a_model_as_text_and_as_json(capsys, monkeypatch):
-    others = pd.DataFrame({"label": ["SimCSE", "SimCSE"], "sts_avg": [1.0, 2.0], "seed": [0, 1]})
+    others = pd.DataFrame(
+        {"label": ["SimCSE", "SimCSE"], "sts_avg": [1.0, 2.0], "seed": [0, 1]}
+    )
     monkeypatch.setattr(use, "table_of", lambda grid, profile: others)
     use.show({"sts_avg": 50.0}, beside="tiny")
     assert capsys.readouterr().out.split()[-3:] == ["sts_avg", "50.00", "1.50"]
@@ -91,7 +97,9 @@ def test_the_hub_gets_the_folder_only_when_asked(saved, monkeypatch):
     calls = []
     api = "huggingface_hub.HfApi."
     monkeypatch.setattr(api + "create_repo", lambda self, name, **_: calls.append(name))
-    monkeypatch.setattr(api + "upload_folder", lambda self, **how: calls.append(how["repo_id"]))
+    monkeypatch.setattr(
+        api + "upload_folder", lambda self, **how: calls.append(how["repo_id"])
+    )
     fitted = use.Fitted(len, encoder=Encoder.load(folder))
     use.save(fitted, record, folder.parent / "again")
     assert calls == []
@@ -105,15 +113,21 @@ def test_a_hub_that_refuses_says_so_before_the_training(small, study, monkeypatc
         raise ConnectionError
 
     monkeypatch.setattr("huggingface_hub.HfApi.create_repo", refuse)
-    with pytest.raises(InputError, match=r"did not make 'me/model' \(ConnectionError\)"):
+    with pytest.raises(
+        InputError, match=r"did not make 'me/model' \(ConnectionError\)"
+    ):
         Run(config=small(), save=study / "mine", push_to_hub="me/model").main()
     assert not (study / "mine").exists()
 
 
 def test_a_pooling_is_not_dropped_where_the_folder_has_its_own(saved):
     folder = saved[2]
-    (folder / "mocose.json").unlink()  # what is left is a folder of sentence-transformers
-    with pytest.raises(InputError, match="has a pooling of its own; leave --pooling out"):
+    (
+        folder / "mocose.json"
+    ).unlink()  # what is left is a folder of sentence-transformers
+    with pytest.raises(
+        InputError, match="has a pooling of its own; leave --pooling out"
+    ):
         use.encode_of(str(folder), "mean")
 
 
@@ -125,7 +139,9 @@ def test_any_function_is_measured_on_any_files(study):
     found = use.measure(encode, [str(file)])
     assert found == {
         "sts_avg": found["snli2017 test all"],
-        "snli2017 test all": evaluate(encode, {"x": benchmarks.read_pairs(file)})["average"],
+        "snli2017 test all": evaluate(encode, {"x": benchmarks.read_pairs(file)})[
+            "average"
+        ],
     }
     assert len(use.measure(encode, [])) == 4  # the open ones
 
@@ -144,5 +160,7 @@ def test_embed_writes_one_vector_per_line(encoder, study):
     use.embed(encoder.encode, file, out)
     out.seek(0)
     vectors = np.load(out)
-    assert vectors.dtype == np.float32 and np.array_equal(vectors, encoder.encode(SENTENCES[:3]))
+    assert vectors.dtype == np.float32 and np.array_equal(
+        vectors, encoder.encode(SENTENCES[:3])
+    )
     assert list(text_lines([file]))[:-1] == SENTENCES[:3]

@@ -7,7 +7,15 @@ import pytest
 from texts import ROOT
 
 from mocose_lib.settings import specification
-from mocose_study.config import FIELDS, PRESETS, PROFILES, Config, InputError, configure, vary
+from mocose_study.config import (
+    FIELDS,
+    PRESETS,
+    PROFILES,
+    Config,
+    InputError,
+    configure,
+    vary,
+)
 from mocose_study.config import config as config_module
 from mocose_study.config.config import REMOVED
 from mocose_study.runs.files import run_id
@@ -82,7 +90,10 @@ def test_configs_that_differ_in_one_field_have_different_names(name):
 
 def test_equal_configs_have_one_text():
     """0 == 0.0: a grid that writes dropout=0 names the same run as one that writes 0.0."""
-    one, other = Config(dropout=0, ema_decay=1, lr=0), Config(dropout=0.0, ema_decay=1.0, lr=0.0)
+    one, other = (
+        Config(dropout=0, ema_decay=1, lr=0),
+        Config(dropout=0.0, ema_decay=1.0, lr=0.0),
+    )
     assert one == other and one.identity() == other.identity()
 
 
@@ -96,7 +107,11 @@ def test_a_later_field_leaves_the_names_of_finished_runs_alone(monkeypatch):
 
 @pytest.mark.parametrize(
     "make",
-    [lambda x: configure("quick", **x), lambda x: vary(Config(), **x), Config.from_dict],
+    [
+        lambda x: configure("quick", **x),
+        lambda x: vary(Config(), **x),
+        Config.from_dict,
+    ],
     ids=["configure", "vary", "from_dict"],
 )
 def test_a_wrong_field_name_gets_the_nearest_one(make):
@@ -122,4 +137,6 @@ def test_presets_set_every_row_of_the_comparison():
         "selection".split()
     )
     assert rows <= set(PRESETS["code"])
-    assert rows - {"ema_horizon"} <= set(PRESETS["described"])  # its cosine spans all steps
+    assert rows - {"ema_horizon"} <= set(
+        PRESETS["described"]
+    )  # its cosine spans all steps

@@ -33,7 +33,9 @@ def failures(folder: Path) -> dict[str, str]:
             config = vary(grid.config(point, "base", 0), **SMALL)
             try:
                 prepare([config])
-                make_run(config, folder / f"{name}-{point.label.replace('/', '_')}.json")
+                make_run(
+                    config, folder / f"{name}-{point.label.replace('/', '_')}.json"
+                )
             except InputError as sentence:
                 found[f"{name}: {point.label}"] = str(sentence)
     return found

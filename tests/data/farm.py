@@ -29,7 +29,9 @@ def make(folder: Path) -> Path:
     (folder / "corpus").mkdir(parents=True)
     (folder / "sts").mkdir()
     for i, lines in enumerate((LINES[:4], LINES[4:])):
-        with lzma.open(folder / "corpus" / f"part_{i}.txt.xz", "wt", encoding="utf-8") as file:
+        with lzma.open(
+            folder / "corpus" / f"part_{i}.txt.xz", "wt", encoding="utf-8"
+        ) as file:
             file.write("\n".join(lines))
     for name in (
         "STS12",
@@ -48,5 +50,10 @@ def make(folder: Path) -> Path:
 
 def write_sums(folder: Path) -> None:
     files = sorted(path for path in folder.rglob("*.*") if path.is_file())
-    sums = [(hashlib.sha256(p.read_bytes()).hexdigest(), p.relative_to(folder)) for p in files]
-    (folder / "SHA256SUMS").write_text("".join(f"{s}  {p.as_posix()}\n" for s, p in sums))
+    sums = [
+        (hashlib.sha256(p.read_bytes()).hexdigest(), p.relative_to(folder))
+        for p in files
+    ]
+    (folder / "SHA256SUMS").write_text(
+        "".join(f"{s}  {p.as_posix()}\n" for s, p in sums)
+    )

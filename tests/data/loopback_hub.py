@@ -12,7 +12,9 @@ API = re.compile(
     r"/api/(?P<kind>models|datasets)/(?P<name>.+?)"
     r"(/(?P<what>revision|tree|paths-info)/(?P<revision>[^/]+)(/(?P<path>.*))?)?"
 )
-FILE = re.compile(r"/(?P<kind>datasets/)?(?P<name>.+?)/resolve/(?P<revision>[^/]+)/(?P<file>.+)")
+FILE = re.compile(
+    r"/(?P<kind>datasets/)?(?P<name>.+?)/resolve/(?P<revision>[^/]+)/(?P<file>.+)"
+)
 
 
 class Hub:
@@ -71,10 +73,14 @@ class Hub:
 
     def described(self, found: re.Match, folder: Path, commit: str, body: bytes):
         """What the API says of a repository: itself, its files, or some of them."""
-        names = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
+        names = sorted(
+            p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()
+        )
         if found["what"] == "tree":
             inside = f"{found['path']}/" if found["path"] else ""
-            return [self.entry(folder, name) for name in names if name.startswith(inside)]
+            return [
+                self.entry(folder, name) for name in names if name.startswith(inside)
+            ]
         if found["what"] == "paths-info":
             return [self.entry(folder, name) for name in names if name in body.decode()]
         siblings = [{"rfilename": name} for name in names]
@@ -91,7 +97,12 @@ class Hub:
 
     def entry(self, folder: Path, name: str) -> dict:
         content = (folder / name).read_bytes()
-        return {"type": "file", "path": name, "size": len(content), "oid": digest(content)[:40]}
+        return {
+            "type": "file",
+            "path": name,
+            "size": len(content),
+            "oid": digest(content)[:40],
+        }
 
     def send_file(self, request, path: Path, commit: str) -> None:
         if not path.is_file():
@@ -107,7 +118,9 @@ class Hub:
     def refuse(self, request, code: str) -> None:
         self.send(request, 404, b"{}", {"X-Error-Code": code})
 
-    def send(self, request, status: int, content: bytes, headers: dict, cut=False) -> None:
+    def send(
+        self, request, status: int, content: bytes, headers: dict, cut=False
+    ) -> None:
         request.send_response(status)
         for name, value in {**headers, "Content-Length": len(content)}.items():
             request.send_header(name, str(value))

@@ -45,7 +45,11 @@ def other_weights(path):
         ("dev.tsv", swap(("4.5", "3.5")), {"dev"}),
         ("encoder/tokenizer.json", swap(('"[MASK]"', '"[MUSK]"')), {"encoder"}),
         ("encoder/model.safetensors", other_weights, {"encoder"}),
-        ("encoder/pretraining.json", lambda path: path.write_text("{}"), set()),  # its history
+        (
+            "encoder/pretraining.json",
+            lambda path: path.write_text("{}"),
+            set(),
+        ),  # its history
         ("encoder/README.md", lambda path: path.write_text("Good."), set()),
     ],
 )
@@ -60,13 +64,17 @@ def test_another_data_folder_has_other_contents(study, monkeypatch):
     config, found = Config(benchmark="real", method="untrained", fgsm_epsilon=0.0), []
     for name, text in (("a", "4.5"), ("b", "3.5")):
         farm.make(study / name)
-        (study / name / "sts" / "STS14.tsv").write_text(farm.table().replace("4.5", text))
+        (study / name / "sts" / "STS14.tsv").write_text(
+            farm.table().replace("4.5", text)
+        )
         monkeypatch.setenv("MOCOSE_DATA", str(study / name))
         found.append(contents.digests(config)["benchmark"])
     assert found[0] != found[1]
 
 
-def test_without_the_data_the_record_says_what_the_studys_runs_have_read(real_data, monkeypatch):
+def test_without_the_data_the_record_says_what_the_studys_runs_have_read(
+    real_data, monkeypatch
+):
     config = configure("tiny", transfer=True)
     monkeypatch.delenv("MOCOSE_DATA", raising=False)
     recorded = contents.digests(config)
@@ -86,8 +94,13 @@ def test_an_encoder_of_the_hub_is_fetched_and_named_by_its_revision(tiny, monkey
         return str(tiny)
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
-    assert encoders.digest("some/encoder") == "f00" and encoders.digest("other/one") == "other/one"
-    assert encoders.source("some/encoder") == tiny and asked == [("some/encoder", "f00")]
+    assert (
+        encoders.digest("some/encoder") == "f00"
+        and encoders.digest("other/one") == "other/one"
+    )
+    assert encoders.source("some/encoder") == tiny and asked == [
+        ("some/encoder", "f00")
+    ]
     with pytest.raises(InputError, match="neither a folder under data/encoders"):
         encoders.source("other/one")
 
@@ -107,7 +120,9 @@ def test_what_the_hub_alone_has_is_named_by_its_commit(monkeypatch):
     supervised = configure("base", method="simcse_supervised", pooling="cls")
     found = []
     for commit in ("f00", "f01", None):
-        monkeypatch.setattr(contents, "revision_on_hub", lambda *name, commit=commit: commit)
+        monkeypatch.setattr(
+            contents, "revision_on_hub", lambda *name, commit=commit: commit
+        )
         found.append(contents.digests(supervised))
     for what in ("corpus", "triplets"):
         assert len({digests[what] for digests in found}) == 3
@@ -116,7 +131,9 @@ def test_what_the_hub_alone_has_is_named_by_its_commit(monkeypatch):
 
 def test_no_run_of_the_offline_profiles_asks_a_hub(monkeypatch):
     for room in (encoders, contents):
-        monkeypatch.setattr(room, "revision_on_hub", lambda *name: pytest.fail(f"asked for {name}"))
+        monkeypatch.setattr(
+            room, "revision_on_hub", lambda *name: pytest.fail(f"asked for {name}")
+        )
     for grid in GRIDS.values():
         for config in grid.configs("tiny", [0]):
             contents.digests(config)

@@ -33,7 +33,9 @@ def test_a_corpus_is_its_non_empty_lines_with_their_documents(folder):
     corpus = corpora.load_corpus("farm", 5)
     assert corpus["sentence"][:] == SENTENCES
     documents = corpus["document"][:]
-    assert documents[0] == documents[1] != documents[2] and documents == sorted(documents)
+    assert documents[0] == documents[1] != documents[2] and documents == sorted(
+        documents
+    )
     for size in (2, 4):  # the limit holds over all files, not for each
         assert corpora.load_corpus("farm", size)["sentence"][:] == SENTENCES[:size]
 
@@ -43,7 +45,13 @@ def test_byte_order_marks_are_no_part_of_a_sentence(study):
     marked = "One.\n\nTwo.\n".encode("utf-8-sig")
     paths[0].write_bytes(marked + marked)
     paths[1].write_bytes(gzip.compress(marked))
-    assert list(corpora.text_lines(paths)) == 2 * ["One.", "", "Two."] + ["", "One.", "", "Two.", ""]
+    assert list(corpora.text_lines(paths)) == 2 * ["One.", "", "Two."] + [
+        "",
+        "One.",
+        "",
+        "Two.",
+        "",
+    ]
 
 
 def test_the_open_corpus_comes_with_the_package(study):
@@ -64,7 +72,11 @@ def test_a_data_set_of_the_hub_is_a_corpus(study, monkeypatch):
     found = corpora.datasets.Dataset.from_dict({"text": ["One.\nTwo.", "", " Three. "]})
     monkeypatch.setattr(corpora.sources, "revision_on_hub", lambda name, kind: "f00")
     monkeypatch.setattr(corpora.datasets, "load_dataset", lambda *_, **__: found)
-    assert corpora.load_corpus("farm/text", 3)["sentence"][:] == ["One.", "Two.", "Three."]
+    assert corpora.load_corpus("farm/text", 3)["sentence"][:] == [
+        "One.",
+        "Two.",
+        "Three.",
+    ]
 
 
 def test_a_hub_that_goes_away_is_one_sentence(study, monkeypatch):
@@ -73,7 +85,9 @@ def test_a_hub_that_goes_away_is_one_sentence(study, monkeypatch):
 
     monkeypatch.setattr(corpora.sources, "revision_on_hub", lambda name, kind: "f00")
     monkeypatch.setattr(corpora.datasets, "load_dataset", away)
-    with pytest.raises(InputError, match=r"hub did not give the corpus 'farm/text' \(Connection"):
+    with pytest.raises(
+        InputError, match=r"hub did not give the corpus 'farm/text' \(Connection"
+    ):
         corpora.load_corpus("farm/text", 3)
 
 
@@ -85,7 +99,11 @@ XZ = lzma.compress(b"One.\n")
     [
         ("a.txt", b"One.\n", "corpus_size = 2, but corpus '.*' has 1 sentences"),
         ("a.txt", b"One.\nT\0wo.\n", "a.txt is no text: line 2 holds a NUL"),
-        ("a.txt", b"One.\nTwo \xff.\n", "a.txt cannot be read as UTF-8 text after line 2"),
+        (
+            "a.txt",
+            b"One.\nTwo \xff.\n",
+            "a.txt cannot be read as UTF-8 text after line 2",
+        ),
         ("a.txt", b"One.\n" * 9, "repeats one sentence"),
         ("a.txt.xz", XZ[:10], "a.txt.xz cannot be read"),
         ("a.txt.xz", XZ[:-5], "a.txt.xz cannot be read"),
@@ -127,7 +145,10 @@ def test_token_ids_are_the_tokenizers_own_and_are_made_once(encoder, study):
     ids = corpora.tokenized(corpus, encoder.tokenizer, 12)
     texts = corpus["sentence"][:]
     assert ids["input_ids"][:] == encoder.tokenize(texts, 12)
-    assert ids["length"][:] == [len(x) for x in ids["input_ids"][:]] and max(ids["length"][:]) == 12
+    assert (
+        ids["length"][:] == [len(x) for x in ids["input_ids"][:]]
+        and max(ids["length"][:]) == 12
+    )
     assert ids["document"][:] == corpus["document"][:]
     before = [(path, path.stat().st_mtime_ns) for path in arrows(study)]
     corpora.tokenized(corpora.load_corpus("open", 30), encoder.tokenizer, 12)
@@ -136,7 +157,10 @@ def test_token_ids_are_the_tokenizers_own_and_are_made_once(encoder, study):
     corpora.tokenized(corpus, encoder.tokenizer, 12)
     assert len(arrows(study)) == len(before) + 1
     encoder.tokenizer.truncation_side = "left"  # so has one that cuts the beginning
-    assert corpora.tokenized(corpus, encoder.tokenizer, 12)["input_ids"][:] != ids["input_ids"][:]
+    assert (
+        corpora.tokenized(corpus, encoder.tokenizer, 12)["input_ids"][:]
+        != ids["input_ids"][:]
+    )
 
 
 # --- the cache ---
@@ -147,7 +171,11 @@ def test_a_damaged_table_is_dropped_and_made_anew(study, caplog, damage):
     whole = path.read_bytes()
     middle = len(whole) // 2
     flipped = whole[:middle] + bytes(b ^ 0xFF for b in whole[middle : middle + 16])
-    changed = {"flipped": flipped + whole[middle + 16 :], "cut": whole[:-99], "empty": b""}
+    changed = {
+        "flipped": flipped + whole[middle + 16 :],
+        "cut": whole[:-99],
+        "empty": b"",
+    }
     path.unlink()  # the open Dataset keeps the old one
     path.write_bytes(changed[damage])
     caplog.set_level(logging.WARNING)
@@ -161,7 +189,9 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(study, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(corpora, "_write", full)
-    with pytest.raises(InputError, match=r"cache cannot be written \(No space left on device\)"):
+    with pytest.raises(
+        InputError, match=r"cache cannot be written \(No space left on device\)"
+    ):
         corpora.stored("abc", lambda: iter([{"sentence": ["One."]}]))
     assert not list((study / "data" / "cache").iterdir())
 
@@ -172,7 +202,9 @@ def test_a_text_that_cannot_be_read_is_not_blamed_on_the_disk(study, monkeypatch
 
     (study / "mine.txt.gz").touch()
     monkeypatch.setitem(corpora.OPENERS, ".gz", refused)
-    with pytest.raises(InputError, match=r"mine\.txt\.gz cannot be read as .*Permission denied"):
+    with pytest.raises(
+        InputError, match=r"mine\.txt\.gz cannot be read as .*Permission denied"
+    ):
         corpora.load_corpus(str(study / "mine.txt.gz"), 2)
     assert not list((study / "data" / "cache").iterdir())
 

@@ -35,7 +35,11 @@ def repositories(tiny, tmp_path):
     glove.mkdir()
     sentences = open_sentences(80)
     (corpus / TEXT).write_text("\n".join(sentences))
-    triplets = {"sent0": sentences[:60], "sent1": sentences[:60], "hard_neg": sentences[20:]}
+    triplets = {
+        "sent0": sentences[:60],
+        "sent1": sentences[:60],
+        "hard_neg": sentences[20:],
+    }
     pd.DataFrame(triplets).to_csv(corpus / "nli_for_simcse.csv", index=False)
     write_archive(corpus / "senteval.tar", sentences[:40])
     words = {word for sentence in sentences for word in sentence.lower().split()}
@@ -43,7 +47,8 @@ def repositories(tiny, tmp_path):
         for width in (2, 5):
             vectors = np.random.default_rng(0).normal(size=(len(words), width)).round(3)
             lines = (
-                " ".join(map(str, [w, *v])) for w, v in zip(sorted(words), vectors, strict=True)
+                " ".join(map(str, [w, *v]))
+                for w, v in zip(sorted(words), vectors, strict=True)
             )
             archive.writestr(f"glove.6B.{width}d.txt", "\n".join(lines))
     found = {
@@ -72,7 +77,9 @@ def mocose(tmp_path):
     (study / "data" / "paper" / "sickr_test_pairs.txt").write_text("\n".join(listed))
 
     def call(endpoint: str, *arguments: str, script=START, timeout=300):
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "MOCOSE_"))}
+        kept = {
+            k: v for k, v in os.environ.items() if not k.startswith(("HF_", "MOCOSE_"))
+        }
         own = {
             "HF_ENDPOINT": endpoint,
             "HF_HOME": str(tmp_path / "home"),
@@ -102,7 +109,9 @@ def test_a_run_of_base_gets_all_it_needs_from_the_hub(repositories, mocose, tmp_
 
 
 @pytest.mark.slow
-def test_every_section_of_base_runs_on_what_the_hub_gives(repositories, mocose, tmp_path):
+def test_every_section_of_base_runs_on_what_the_hub_gives(
+    repositories, mocose, tmp_path
+):
     """What no hub has in the right form is asked of a data folder, in one sentence."""
     sections = (ROOT / "tests" / "data" / "base_sections.py",)
     with Hub(repositories) as hub:
@@ -114,7 +123,9 @@ def test_every_section_of_base_runs_on_what_the_hub_gives(repositories, mocose, 
     assert len(list((tmp_path / "made").glob("*.json"))) > 60
 
 
-@pytest.mark.parametrize("what", ["no network", "another revision", "a broken transfer"])
+@pytest.mark.parametrize(
+    "what", ["no network", "another revision", "a broken transfer"]
+)
 def test_what_the_hub_does_not_give_is_one_sentence(repositories, mocose, what):
     if what == "another revision":
         folder, _ = repositories["bert-base-uncased"]
@@ -122,7 +133,9 @@ def test_what_the_hub_does_not_give_is_one_sentence(repositories, mocose, what):
     with Hub(repositories) as hub:
         hub.broken = what == "a broken transfer"
         done = mocose(
-            "http://127.0.0.1:9" if what == "no network" else hub.url, "run", *RUN.split()
+            "http://127.0.0.1:9" if what == "no network" else hub.url,
+            "run",
+            *RUN.split(),
         )
     assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
     last = done.stderr.strip().splitlines()[-1]
@@ -130,9 +143,13 @@ def test_what_the_hub_does_not_give_is_one_sentence(repositories, mocose, what):
 
 
 def test_the_test_split_of_sickr_is_found_among_all_its_pairs(real_data):
-    test, *others = (benchmarks.sts_pairs("SICK-R", split) for split in ("test", "dev", "train"))
+    test, *others = (
+        benchmarks.sts_pairs("SICK-R", split) for split in ("test", "dev", "train")
+    )
     columns = list(benchmarks.PAIR_COLUMNS)
-    found = benchmarks.sickr_test(pd.concat([others[1], test, others[0]], ignore_index=True))
+    found = benchmarks.sickr_test(
+        pd.concat([others[1], test, others[0]], ignore_index=True)
+    )
     as_set = [set(map(tuple, frame[columns].to_numpy())) for frame in (found, test)]
     assert len(found) == len(test) == 4927 and as_set[0] == as_set[1]
     with pytest.raises(InputError, match="has only 4926 of the 4927 test pairs"):

@@ -55,7 +55,9 @@ def test_another_archive_is_one_sentence(hub, what):
 
 
 def test_without_hub_or_data_folder_it_is_one_sentence(study):
-    with pytest.raises(InputError, match=r"did not give senteval\.tar .* local folder with --data"):
+    with pytest.raises(
+        InputError, match=r"did not give senteval\.tar .* local folder with --data"
+    ):
         labelled.transfer_task("MR")
 
 
@@ -72,7 +74,10 @@ def test_a_file_of_the_data_folder_comes_first(hub, mr):
         ("split\tlabel\n", "has columns"),
         ("split\tlabel\tsentence\nall\t\tA hen.\n", "an empty cell"),
         ("split\tlabel\tsentence\ntrain\t1\tA hen.\n", "has the splits"),
-        ("split\tlabel\tsentence\nall\t1\tA hen.\nall\t1\tA cock.\n", "fewer than two labels"),
+        (
+            "split\tlabel\tsentence\nall\t1\tA hen.\nall\t1\tA cock.\n",
+            "fewer than two labels",
+        ),
     ],
 )
 def test_a_useless_transfer_task_is_one_sentence(mr, content, told):

@@ -9,7 +9,9 @@ from mocose_lib.fgsm import moved
 
 
 def words(batch=6, length=9, dim=10):
-    return torch.randn(batch, length, dim, generator=generator(5)) + 10  # no zero by chance
+    return (
+        torch.randn(batch, length, dim, generator=generator(5)) + 10
+    )  # no zero by chance
 
 
 def mask(batch=6, length=9):
@@ -58,8 +60,12 @@ def test_shuffled_positions_permute_the_real_tokens_evenly_and_keep_the_padding(
         assert sorted(row[:n].tolist()) == list(range(n))
         assert row[n:].tolist() == list(range(n, len(row)))
     three = torch.ones(6_000, 3, dtype=torch.bool)
-    _, counts = augment.shuffled_positions(three, generator()).unique(dim=0, return_counts=True)
-    assert len(counts) == 6 and (counts - 1_000).abs().max() < 150  # 5 standard deviations: 144
+    _, counts = augment.shuffled_positions(three, generator()).unique(
+        dim=0, return_counts=True
+    )
+    assert (
+        len(counts) == 6 and (counts - 1_000).abs().max() < 150
+    )  # 5 standard deviations: 144
 
 
 @pytest.mark.parametrize("rate", [0.01, 0.3, 0.99])
@@ -69,7 +75,9 @@ def test_cutoffs_zero_so_many_real_tokens_and_so_many_features_of_all_tokens(rat
     for row in range(len(x)):
         n = int(real[row].sum())
         gone = [i for i in range(x.shape[1]) if (found[row, i] == 0).all()]
-        assert len(gone) == max(1, int(n * torch.tensor(rate))) and all(real[row, i] for i in gone)
+        assert len(gone) == max(1, int(n * torch.tensor(rate))) and all(
+            real[row, i] for i in gone
+        )
         for i in set(range(x.shape[1])) - set(gone):
             assert torch.equal(found[row, i], x[row, i])
     found = augment.feature_cutoff(x, rate, generator())

@@ -44,7 +44,9 @@ def test_the_cosine_of_the_paper_by_hand():
     assert decay_at(50, config) == pytest.approx(0.85)
     assert decay_at(25, config) == pytest.approx(0.75 + 0.2 * (1 - math.sqrt(0.5)) / 2)
     assert decay_at(100, config) == pytest.approx(0.95)
-    assert decay_at(17, Config(ema_schedule="constant", ema_decay=0.6)) == 0.6  # constant
+    assert (
+        decay_at(17, Config(ema_schedule="constant", ema_decay=0.6)) == 0.6
+    )  # constant
 
 
 def test_the_cosine_of_the_authors_code_as_they_write_it():

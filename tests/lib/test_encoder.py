@@ -18,7 +18,9 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer, logging
 from mocose_lib import Encoder, InputError, Settings, train
 from mocose_lib.evaluation import sts
 
-SHAPE = dict(hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32)
+SHAPE = dict(
+    hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32
+)
 POOLINGS = ("cls", "cls_pooler", "mean", "first_last")
 
 
@@ -63,7 +65,10 @@ def test_batch_size_does_not_change_a_score(folder, pooling):
     pairs = open_pairs("images2014", 80)
     scores = []
     for size in (1, 7, 128):
-        a, b = (encoder.encode(list(pairs[c]), batch_size=size) for c in ("sentence1", "sentence2"))
+        a, b = (
+            encoder.encode(list(pairs[c]), batch_size=size)
+            for c in ("sentence1", "sentence2")
+        )
         scores.append(sts.spearman(sts.cosine(a, b), pairs["score"].to_numpy(float)))
     assert max(scores) - min(scores) < 1e-4
 
@@ -71,7 +76,9 @@ def test_batch_size_does_not_change_a_score(folder, pooling):
 def test_order_is_kept_and_equal_sentences_are_encoded_once(encoder, monkeypatch):
     seen = []
     real = encoder.tokenize
-    monkeypatch.setattr(encoder, "tokenize", lambda texts: seen.extend(texts) or real(texts))
+    monkeypatch.setattr(
+        encoder, "tokenize", lambda texts: seen.extend(texts) or real(texts)
+    )
     few = [SENTENCES[2], SENTENCES[0], SENTENCES[2], SENTENCES[1], SENTENCES[2]]
     found = encoder.encode(few, batch_size=2)
     assert sorted(seen) == sorted(SENTENCES[:3])
@@ -83,7 +90,9 @@ def test_order_is_kept_and_equal_sentences_are_encoded_once(encoder, monkeypatch
 
 def test_encode_turns_dropout_off_and_leaves_mode_and_random_numbers_as_they_were(tiny):
     encoder = Encoder.load(str(tiny), dropout=0.5).train()
-    assert {m.p for m in encoder.model.modules() if isinstance(m, torch.nn.Dropout)} == {0.5}
+    assert {
+        m.p for m in encoder.model.modules() if isinstance(m, torch.nn.Dropout)
+    } == {0.5}
     torch.manual_seed(0)
     assert np.array_equal(encoder.encode(SENTENCES), encoder.encode(SENTENCES))
     after = torch.rand(3)
@@ -96,7 +105,10 @@ def test_no_sentence_an_empty_sentence_and_padding_by_hand(encoder):
     assert encoder.encode([]).shape == (0, encoder.width)
     assert np.isfinite(encoder.encode(["", SENTENCES[0]])).all()
     ids, mask = encoder.pad([[2, 9, 3], [2, 3]])
-    assert encoder.tokenizer.pad_token_id == 0 and ids.tolist() == [[2, 9, 3], [2, 3, 0]]
+    assert encoder.tokenizer.pad_token_id == 0 and ids.tolist() == [
+        [2, 9, 3],
+        [2, 3, 0],
+    ]
     assert mask.tolist() == [[True, True, True], [True, True, False]]
 
 
@@ -104,7 +116,10 @@ def test_no_sentence_an_empty_sentence_and_padding_by_hand(encoder):
     ("sentences", "said"),
     [
         ("one text", "must be a list of texts, not one text or a table"),
-        (pd.DataFrame({"sentence": SENTENCES}), "must be a list of texts, not one text or a table"),
+        (
+            pd.DataFrame({"sentence": SENTENCES}),
+            "must be a list of texts, not one text or a table",
+        ),
         # behind iterators, since the checked signatures of these tests refuse such lists first
         ([SENTENCES[0], None].__iter__, "must be texts, but one of them is None"),
         ([("a", "pair")].__iter__, "must be texts, but one of them is ('a', 'pair')"),
@@ -118,14 +133,21 @@ def test_only_a_list_of_texts_is_encoded_and_trained_on(encoder, sentences, said
 
 def test_a_generator_or_a_column_is_encoded_like_a_list(encoder):
     expected = encoder.encode(SENTENCES)
-    for sentences in ((s for s in SENTENCES), pd.Series(SENTENCES), np.array(SENTENCES)):
+    for sentences in (
+        (s for s in SENTENCES),
+        pd.Series(SENTENCES),
+        np.array(SENTENCES),
+    ):
         assert np.array_equal(encoder.encode(sentences), expected)
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"layers": -1}, r"encoder_layers = -1 is out of range; it must lie in \[1, 2\]"),
+        (
+            {"layers": -1},
+            r"encoder_layers = -1 is out of range; it must lie in \[1, 2\]",
+        ),
         ({"max_length": 2}, "max_length = 2 is out of range"),  # [CLS] and [SEP] alone
     ],
 )
@@ -134,13 +156,21 @@ def test_layers_and_lengths_that_are_not_there(tiny, options, said):
         Encoder.load(tiny, **options)
 
 
-RELATIVES = "mpnet data2vec-text roberta-prelayernorm xlm-roberta-xl nystromformer".split()
+RELATIVES = (
+    "mpnet data2vec-text roberta-prelayernorm xlm-roberta-xl nystromformer".split()
+)
 
 
 @pytest.mark.parametrize("kind", RELATIVES)
 def test_relatives_of_roberta_count_positions_as_it_does(tiny, tmp_path, kind):
-    most = 64 if kind == "nystromformer" else 66  # whose table has two rows more than it says
-    shape = SHAPE | {"max_position_embeddings": most, "pad_token_id": 1, "num_landmarks": 64}
+    most = (
+        64 if kind == "nystromformer" else 66
+    )  # whose table has two rows more than it says
+    shape = SHAPE | {
+        "max_position_embeddings": most,
+        "pad_token_id": 1,
+        "num_landmarks": 64,
+    }
     torch.manual_seed(0)
     AutoModel.from_config(AutoConfig.for_model(kind, **shape)).save_pretrained(tmp_path)
     AutoTokenizer.from_pretrained(tiny).save_pretrained(tmp_path)
@@ -203,12 +233,16 @@ def test_the_pooler_is_the_checkpoints_own_or_a_fresh_one_from_the_seed(tiny, tm
     trained = BertModel.from_pretrained(tiny).pooler.dense
     assert same(Encoder.load(str(tiny)).pooler.state_dict(), dict(trained.state_dict()))
     shutil.copytree(tiny, tmp_path / "bare")
-    BertModel.from_pretrained(tiny, add_pooling_layer=False).save_pretrained(tmp_path / "bare")
+    BertModel.from_pretrained(tiny, add_pooling_layer=False).save_pretrained(
+        tmp_path / "bare"
+    )
     weights = []
     for seed in (0, 0, 1):
         torch.manual_seed(seed)
         weights.append(Encoder.load(str(tmp_path / "bare")).pooler.weight)
-    assert torch.equal(weights[0], weights[1]) and not torch.equal(weights[0], weights[2])
+    assert torch.equal(weights[0], weights[1]) and not torch.equal(
+        weights[0], weights[2]
+    )
 
 
 def cut_off(file):
@@ -228,14 +262,19 @@ def without(folder, rows=0):
 def foreign_dense(folder):
     """A further module of sentence-transformers that makes vectors narrower."""
     (folder / "2_Dense").mkdir()
-    save_file({"linear.weight": torch.zeros(4, 16)}, folder / "2_Dense" / "model.safetensors")
+    save_file(
+        {"linear.weight": torch.zeros(4, 16)}, folder / "2_Dense" / "model.safetensors"
+    )
     module = {"path": "2_Dense", "type": "sentence_transformers.models.Dense"}
     (folder / "modules.json").write_text(json.dumps([module]))
 
 
 DAMAGES = {
     "a dense layer of another shape": (foreign_dense, "damaged"),
-    "half of what was noted": (lambda folder: (folder / "mocose.json").write_text("{"), "damaged"),
+    "half of what was noted": (
+        lambda folder: (folder / "mocose.json").write_text("{"),
+        "damaged",
+    ),
     "half the weights": (cut_off("model.safetensors"), "damaged"),
     "half the settings": (cut_off("config.json"), "damaged"),
     "no tokenizer": (lambda folder: (folder / "tokenizer.json").unlink(), "damaged"),
@@ -254,7 +293,9 @@ def test_a_damaged_encoder_is_one_clear_sentence(tiny, tmp_path, damage, told):
 
 
 def test_a_name_or_a_pooling_that_does_not_exist_is_one_clear_sentence(tiny):
-    with pytest.raises(InputError, match="'nobody/no-such-encoder' is no folder with a model"):
+    with pytest.raises(
+        InputError, match="'nobody/no-such-encoder' is no folder with a model"
+    ):
         Encoder.load("nobody/no-such-encoder")
     with pytest.raises(InputError, match="pooling = 'max' is not possible"):
         Encoder.load(tiny, pooling="max")
@@ -262,8 +303,12 @@ def test_a_name_or_a_pooling_that_does_not_exist_is_one_clear_sentence(tiny):
 
 @pytest.mark.parametrize("name", ["tiny", "no/such/folder"])
 def test_a_name_that_the_hub_cannot_have_is_never_asked_for(name, monkeypatch):
-    monkeypatch.setattr(AutoConfig, "from_pretrained", lambda *a, **b: pytest.fail("asked"))
-    with pytest.raises(InputError, match=f"'{name}' is no folder with a model; give one, or a"):
+    monkeypatch.setattr(
+        AutoConfig, "from_pretrained", lambda *a, **b: pytest.fail("asked")
+    )
+    with pytest.raises(
+        InputError, match=f"'{name}' is no folder with a model; give one, or a"
+    ):
         Encoder.load(name)
 
 
@@ -291,7 +336,9 @@ def test_a_model_without_dropout_is_not_trained_as_if_it_had_one(encoder):
             part.p = 0.0
     quick = Settings(steps=1, batch_size=2, queue_size=0, queue_init=0)
     assert len(encoder.encode(SENTENCES[:2])) == 2  # which needs no dropout
-    with pytest.raises(InputError, match="dropout = 0.1 has no effect on this bert; set"):
+    with pytest.raises(
+        InputError, match="dropout = 0.1 has no effect on this bert; set"
+    ):
         train(encoder, SENTENCES, quick, bar=False)
     encoder.dropout = 0.0
     train(encoder, SENTENCES, quick, bar=False)
@@ -334,4 +381,6 @@ def test_loading_is_silent_about_heads_that_an_encoder_does_not_need(tiny, capfd
     """The folder has the heads of the pre-training; transformers would print a table of them."""
     told = logging.get_verbosity()
     Encoder.load(tiny)
-    assert "UNEXPECTED" not in capfd.readouterr().err and logging.get_verbosity() == told
+    assert (
+        "UNEXPECTED" not in capfd.readouterr().err and logging.get_verbosity() == told
+    )

@@ -40,7 +40,9 @@ def test_alignment_uniformity_and_mean_cosine_are_the_loops(x, t):
 def test_values_worked_out_by_hand():
     east, north, west = [1.0, 0.0], [0.0, 5.0], [-2.0, 0.0]
     # right angle: |a - b|^2 = 2; opposite: 4
-    assert g.alignment(np.array([east, east]), np.array([north, west])) == pytest.approx(3.0)
+    assert g.alignment(
+        np.array([east, east]), np.array([north, west])
+    ) == pytest.approx(3.0)
     # three pairs: 2, 2, 4 -> log((e^-4 + e^-4 + e^-8) / 3)
     expected = math.log((2 * math.exp(-4) + math.exp(-8)) / 3)
     assert g.uniformity(np.array([east, north, west])) == pytest.approx(expected)
@@ -86,7 +88,10 @@ def test_drift_is_the_mean_cosine_by_age():
     assert table["cosine"] == pytest.approx(np.cos(0.3 * np.arange(4)))
     assert table["ceiling"] == pytest.approx([1] * 4)
     for age, found in zip(table["age"], table["cosine"], strict=True):
-        loop = [sum(a * b) for a, b in zip(stored[ages == age], fresh[ages == age], strict=True)]
+        loop = [
+            sum(a * b)
+            for a, b in zip(stored[ages == age], fresh[ages == age], strict=True)
+        ]
         assert found == pytest.approx(sum(loop) / 50)
     assert json.dumps(table)
 
@@ -104,14 +109,20 @@ def test_dropout_is_no_drift():
     """Keys that differ from fresh ones as much as two fresh ones from each other are as new."""
     stored, fresh, ages = drifting(0.0)
     rng = np.random.default_rng(1)
-    stored, fresh, again = (x + 0.1 * rng.normal(size=x.shape) for x in (stored, fresh, fresh))
+    stored, fresh, again = (
+        x + 0.1 * rng.normal(size=x.shape) for x in (stored, fresh, fresh)
+    )
     table = drift(stored, fresh, again, ages)
     assert max(table["cosine"]) < 0.7 and min(table["retained"]) > 0.9
 
 
 def test_a_collapsed_target_retains_nothing_and_random_entries_have_no_age():
     same = np.ones((6, 3))
-    assert drift(same, same, same, np.array([0, 0, 1, 1, 2, 2]))["retained"] == [0, 0, 0]
+    assert drift(same, same, same, np.array([0, 0, 1, 1, 2, 2]))["retained"] == [
+        0,
+        0,
+        0,
+    ]
     stored, fresh, ages = drifting(0.1)
     ages[-50:] = RANDOM
     assert drift(stored, fresh, fresh, ages)["age"] == [0, 1, 2]

@@ -17,7 +17,9 @@ def take(n, start=0, lengths=LENGTHS, **changes):
 
 @pytest.mark.parametrize("kind", ["mixed", "equal"])
 def test_an_epoch_has_every_row_at_most_once(kind):
-    per_epoch = 100 // 8 if kind == "mixed" else sum(n // 8 for n in np.bincount(LENGTHS))
+    per_epoch = (
+        100 // 8 if kind == "mixed" else sum(n // 8 for n in np.bincount(LENGTHS))
+    )
     for epoch in range(2):
         found = take(2 * per_epoch, batch_lengths=kind)[epoch * per_epoch :][:per_epoch]
         rows = [row for batch in found for row in batch]
@@ -34,7 +36,9 @@ def test_batches_of_one_length_have_the_sentences_that_fill_it():
     rows = [row for batch in take(full, **config) for row in batch]
     assert full >= 1 and {LENGTHS[row] for row in rows} == {9}
     assert len(rows) == len(set(rows))
-    with pytest.raises(InputError, match="no 8 of the 100 sentences fit batch_lengths = 'one'"):
+    with pytest.raises(
+        InputError, match="no 8 of the 100 sentences fit batch_lengths = 'one'"
+    ):
         take(1, batch_lengths="one", max_length=30)
     with pytest.raises(InputError, match="no 8 of the 100 sentences"):
         take(1, lengths=np.arange(100), batch_lengths="equal")
@@ -43,7 +47,10 @@ def test_batches_of_one_length_have_the_sentences_that_fill_it():
 @pytest.mark.parametrize("kind", ["mixed", "equal"])
 @pytest.mark.parametrize("start", [5, 30])
 def test_a_resumed_run_goes_on_where_it_stopped(kind, start):
-    assert take(10, start, batch_lengths=kind) == take(start + 10, batch_lengths=kind)[start:]
+    assert (
+        take(10, start, batch_lengths=kind)
+        == take(start + 10, batch_lengths=kind)[start:]
+    )
 
 
 def test_the_order_depends_on_the_seed_and_nothing_else():

@@ -20,7 +20,9 @@ def unit(a):
 def in_loops(query, keys, negatives, temperature, similarity, batch_negatives):
     query, keys, negatives = query.tolist(), keys.tolist(), negatives.tolist()
     if similarity == "cosine":
-        query, keys, negatives = ([unit(row) for row in rows] for rows in (query, keys, negatives))
+        query, keys, negatives = (
+            [unit(row) for row in rows] for rows in (query, keys, negatives)
+        )
     total = 0.0
     for i, q in enumerate(query):
         positive = math.exp(dot(q, keys[i]) / temperature)
@@ -52,7 +54,9 @@ def test_by_hand():
     """q.k = 1, one orthogonal negative, temperature 1: -log(e / (e + 1)) = 0.31326."""
     q, n = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]])
     assert info_nce(q, q, n, 1.0).item() == pytest.approx(0.31326, abs=1e-5)
-    assert info_nce(q, q, n, 0.5).item() == pytest.approx(0.12693, abs=1e-5)  # log(1 + exp(-2))
+    assert info_nce(q, q, n, 0.5).item() == pytest.approx(
+        0.12693, abs=1e-5
+    )  # log(1 + exp(-2))
     assert info_nce(q, q, n[:0], 0.05).item() == 0.0  # no negative at all
     assert info_nce(1e4 * q, q, n, 0.05, "dot").isfinite()
 

@@ -26,9 +26,13 @@ def test_heads_are_built_by_style(layers):
 
 
 @pytest.mark.parametrize("style", ["published", "plain"])
-@pytest.mark.parametrize(("p", "q", "dim"), [(0, 0, None), (0, 3, None), (1, 2, 4), (3, 1, 40)])
+@pytest.mark.parametrize(
+    ("p", "q", "dim"), [(0, 0, None), (0, 3, None), (1, 2, 4), (3, 1, 40)]
+)
 def test_query_and_keys_have_one_width(encoder, view, p, q, dim, style):
-    config = Settings(projection_layers=p, predictor_layers=q, predictor_dim=dim, heads=style)
+    config = Settings(
+        projection_layers=p, predictor_layers=q, predictor_dim=dim, heads=style
+    )
     online = Branch(encoder, config)
     target = target_of(online, config)
     assert online(view).shape == target(view).shape == (2, dim or 16)
@@ -42,7 +46,9 @@ def test_a_branch_equals_its_parts_in_order(encoder, view):
     linear, norm, _ = online.projection
     x = nn.functional.layer_norm(linear(x), (16,), norm.weight, norm.bias, 1e-12)
     first, norm, _, last, _ = online.predictor
-    x = torch.tanh(last(nn.functional.layer_norm(first(x), (16,), norm.weight, norm.bias, 1e-12)))
+    x = torch.tanh(
+        last(nn.functional.layer_norm(first(x), (16,), norm.weight, norm.bias, 1e-12))
+    )
     torch.testing.assert_close(online(view), x)
 
 
@@ -74,12 +80,17 @@ def test_heads_are_paired_over_a_grid(tiny):
 
 @pytest.mark.parametrize("heads", ["published", "plain"])
 def test_heads_that_start_as_the_identity_hand_the_vectors_on(tiny, heads):
-    config = Settings(head_init="identity", heads=heads, head_dropout=0.0, projection_layers=2)
+    config = Settings(
+        head_init="identity", heads=heads, head_dropout=0.0, projection_layers=2
+    )
     encoder = Encoder.load(tiny)
     branch = Branch(encoder, config)
     for layer in (encoder.pooler, *branch.projection, *branch.predictor):
         if isinstance(layer, nn.Linear):
-            assert torch.equal(layer.weight, torch.eye(encoder.width)) and not layer.bias.any()
+            assert (
+                torch.equal(layer.weight, torch.eye(encoder.width))
+                and not layer.bias.any()
+            )
     narrow = Branch(Encoder.load(tiny), Settings(head_init="identity", predictor_dim=4))
     assert torch.equal(narrow.projection[0].weight, torch.eye(4, encoder.width))
     x = torch.rand(3, encoder.width)  # not negative: a ReLU lets it through
@@ -92,7 +103,11 @@ def test_two_layers_never_start_alike(tiny):
     encoder = Encoder.load(tiny)
     encoder.pooler_trained = False
     branch = Branch(encoder, Settings(projection_layers=3, predictor_layers=3))
-    layers = [m for m in (encoder.pooler, *branch.projection, *branch.predictor) if is_linear(m)]
+    layers = [
+        m
+        for m in (encoder.pooler, *branch.projection, *branch.predictor)
+        if is_linear(m)
+    ]
     assert len(layers) == 7 and not any(layer.bias.any() for layer in layers)
     for i, layer in enumerate(layers):
         assert not any(torch.equal(layer.weight, other.weight) for other in layers[:i])
@@ -108,10 +123,14 @@ def is_linear(module) -> bool:
 @pytest.mark.parametrize("width", [128, 256])
 def test_fresh_layers_are_drawn_as_bert_draws_them(width):
     """N(0, initializer_range) at any width; torch's default is 0.051 at 128, with biases."""
-    shape = dict(hidden_size=width, num_attention_heads=2, num_hidden_layers=1, vocab_size=30)
+    shape = dict(
+        hidden_size=width, num_attention_heads=2, num_hidden_layers=1, vocab_size=30
+    )
     encoder = Encoder(BertModel(BertConfig(**shape)), None)
     branch = Branch(encoder, Settings())
-    for layer in filter(is_linear, (encoder.pooler, *branch.projection, *branch.predictor)):
+    for layer in filter(
+        is_linear, (encoder.pooler, *branch.projection, *branch.predictor)
+    ):
         assert layer.weight.std().item() == pytest.approx(0.02, abs=0.002)
         assert abs(layer.weight.mean()) < 0.001 and not layer.bias.any()
     norms = [part for part in branch.modules() if isinstance(part, nn.LayerNorm)]

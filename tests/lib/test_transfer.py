@@ -76,15 +76,25 @@ def cross_validated(x, y, strength):
 
 def split_scores(x, y, split):
     """Strength by dev accuracy (or 10 folds of train); fitted on train; dev, test, classes."""
-    train, dev, test = (np.flatnonzero(split == name) for name in ("train", "dev", "test"))
+    train, dev, test = (
+        np.flatnonzero(split == name) for name in ("train", "dev", "test")
+    )
     folds = [(train, dev)]
     if not len(dev):
-        cut = StratifiedKFold(10, shuffle=True, random_state=1111).split(train, y[train])
+        cut = StratifiedKFold(10, shuffle=True, random_state=1111).split(
+            train, y[train]
+        )
         folds = [(train[a], train[b]) for a, b in cut]
-    means = [np.mean([accuracy(x, y, a, b, s) for a, b in folds]) for s in transfer.STRENGTHS]
+    means = [
+        np.mean([accuracy(x, y, a, b, s) for a, b in folds]) for s in transfer.STRENGTHS
+    ]
     best = transfer.STRENGTHS[int(np.argmax(means))]
     fitted = model(best, len(train), len(set(y))).fit(x[train], y[train])
-    return 100 * max(means), 100 * fitted.score(x[test], y[test]), fitted.predict(x[test])
+    return (
+        100 * max(means),
+        100 * fitted.score(x[test], y[test]),
+        fitted.predict(x[test]),
+    )
 
 
 @pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
@@ -129,8 +139,12 @@ def test_every_model_is_scikit_learns(classes, fit):
     assert guess.shape == (3, 3, 500)
     for mask, by_strength in zip(masks, guess, strict=True):
         for strength, found in zip(strengths, by_strength, strict=True):
-            fitted = model(strength, mask.sum(), classes).fit(x[mask].astype(float), y[mask])
-            assert (found == fitted.predict(x.astype(float))).mean() > 0.99  # 4 of 500 may tie
+            fitted = model(strength, mask.sum(), classes).fit(
+                x[mask].astype(float), y[mask]
+            )
+            assert (
+                found == fitted.predict(x.astype(float))
+            ).mean() > 0.99  # 4 of 500 may tie
 
 
 # --- values worked out by hand ---
@@ -146,7 +160,9 @@ def test_f1_is_of_the_label_that_sorts_last_by_hand():
     truth, guess = [1, 1, 0, 1, 1, 0], [1, 1, 1, 0, 0, 0]
     split = ["train", "dev"] + ["test"] * 6
     labels = [str(label) for label in [0, 1, *truth]]
-    frame = pd.DataFrame({"split": split, "label": labels, "sentence1": "", "sentence2": ""})
+    frame = pd.DataFrame(
+        {"split": split, "label": labels, "sentence1": "", "sentence2": ""}
+    )
     x = np.random.default_rng(0).normal(size=(8, 3)).astype(np.float32)
 
     def fit(x, y, masks, strengths):
@@ -173,7 +189,9 @@ def test_features_of_a_pair_are_sentevals():
 def test_folds_are_sentevals_and_hold_every_row_out_once():
     y = np.repeat([0, 1], [70, 30])
     fold = transfer.folds(y)
-    for i, (_, held) in enumerate(StratifiedKFold(10, shuffle=True, random_state=1111).split(y, y)):
+    for i, (_, held) in enumerate(
+        StratifiedKFold(10, shuffle=True, random_state=1111).split(y, y)
+    ):
         assert (np.flatnonzero(fold == i) == held).all()
         assert y[held].sum() == 3
     with pytest.raises(InputError, match="a class has 3 rows"):
@@ -213,13 +231,17 @@ def test_bad_embeddings_of_one_task_leave_the_others(scores, caplog, value, reas
     assert len(caplog.records) == 1
     names = {f"{task} {split}" for task in made_tasks() for split in ("dev", "test")}
     assert set(scores) == names | {"pair test F1"}
-    assert math.isnan(found["whole test"]) and found["three test"] == scores["three test"]
+    assert (
+        math.isnan(found["whole test"]) and found["three test"] == scores["three test"]
+    )
 
 
 @pytest.mark.parametrize("given", [["x"] * 60, ["x"] * 40 + ["y"] * 20])
 def test_labels_from_which_nothing_can_be_learnt_leave_the_task_out(given, caplog):
     split = np.where(np.arange(60) < 40, "train", "test")
-    task = pd.DataFrame({"split": split, "label": given, "sentence": open_sentences(60)})
+    task = pd.DataFrame(
+        {"split": split, "label": given, "sentence": open_sentences(60)}
+    )
     with caplog.at_level(logging.WARNING):
         assert math.isnan(transfer.evaluate(words, {"task": task})["task test"])
     assert "need two classes, and all that the test has" in caplog.text
@@ -251,4 +273,6 @@ def test_minilm_on_the_real_tasks(real_data):
     minilm = Encoder.load(encoders.locate(encoders.MINILM), pooling="mean")
     found = transfer.evaluate(minilm.encode, transfer_tasks(), logistic.fit_predict)
     for task, expected in MINILM_TEST.items():
-        assert found[f"{task} test"] == pytest.approx(expected, abs=TOLERANCE.get(task, 1.0)), task
+        assert found[f"{task} test"] == pytest.approx(
+            expected, abs=TOLERANCE.get(task, 1.0)
+        ), task

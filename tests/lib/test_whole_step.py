@@ -20,7 +20,9 @@ from mocose_study.systems.base import train_system
 from mocose_study.systems.simcse import SimCSE
 
 STEPS, RATE = 20, 1e-3
-SIZES = dict(steps=STEPS, batch_size=8, queue_size=40, queue_init=10, lr=RATE, head_lr=RATE)
+SIZES = dict(
+    steps=STEPS, batch_size=8, queue_size=40, queue_init=10, lr=RATE, head_lr=RATE
+)
 SIZES |= dict(max_length=16, head_dropout=0.0, weight_decay=0.1, eval_every=STEPS)
 WORDS = "encoder.model.embeddings.word_embeddings.weight"
 
@@ -37,7 +39,9 @@ class Plain:
 
     def __init__(self, s, bert, online, target=None, queue=None):
         def copied(state):
-            return {name: p.detach().clone().requires_grad_() for name, p in state.items()}
+            return {
+                name: p.detach().clone().requires_grad_() for name, p in state.items()
+            }
 
         self.s, self.bert, self.p = s, bert, copied(online)
         self.target = copied(target or {})
@@ -57,7 +61,9 @@ class Plain:
             width = (x.shape[1],)
             return F.layer_norm(x, width, p[f"{name}.weight"], p[f"{name}.bias"], 1e-12)
 
-        body = {n.removeprefix("encoder.model."): t for n, t in p.items() if ".model." in n}
+        body = {
+            n.removeprefix("encoder.model."): t for n, t in p.items() if ".model." in n
+        }
         inputs = dict(inputs_embeds=words, attention_mask=mask.long())
         x = functional_call(self.bert, body, kwargs=inputs).last_hidden_state[:, 0]
         x = linear(linear(x, "encoder.pooler"), "projection.0")
@@ -77,7 +83,9 @@ class Plain:
             against = [*negatives]
             if self.s.batch_negatives:
                 against += [k[j] for j in range(len(k)) if j != i]
-            cosines = [F.cosine_similarity(q[i], other, dim=0) for other in (k[i], *against)]
+            cosines = [
+                F.cosine_similarity(q[i], other, dim=0) for other in (k[i], *against)
+            ]
             logits = torch.stack(cosines) / self.s.temperature
             total = total - (logits[0] - logits.logsumexp(0))
         return total / len(q)
@@ -99,7 +107,9 @@ class Plain:
         if s.fgsm_gradient == "current":
             free = x.detach().requires_grad_()
             keys = self.branch(self.target, y, mask, False).detach()
-            gradient = torch.autograd.grad(self.loss(free, keys, mask, negatives), free)[0]
+            gradient = torch.autograd.grad(
+                self.loss(free, keys, mask, negatives), free
+            )[0]
         else:  # that of the last step, cut or filled to this batch's length
             gradient = torch.zeros_like(x)
             if number > 1:
@@ -113,7 +123,9 @@ class Plain:
         loss = self.loss(moved[0], keys, mask, negatives)
         trained = dict(self.p)
         if s.target_projection_trained:
-            trained |= {f"target {n}": p for n, p in self.target.items() if "projection" in n}
+            trained |= {
+                f"target {n}": p for n, p in self.target.items() if "projection" in n
+            }
         self.adamw(loss, trained, number)
         self.queue = torch.cat([keys.detach(), self.queue])
         self.count += len(keys)
@@ -126,7 +138,9 @@ class Plain:
         for p in (*self.p.values(), *self.target.values()):
             p.grad = None
         loss.backward()
-        norm = sum(p.grad.square().sum() for p in trained.values() if p.grad is not None).sqrt()
+        norm = sum(
+            p.grad.square().sum() for p in trained.values() if p.grad is not None
+        ).sqrt()
         rate = RATE * (1 - (number - 1) / STEPS)
         for name, p in trained.items():
             if p.grad is None:
@@ -147,20 +161,29 @@ class Plain:
 
 def assert_equal(found, expected):
     for name, value in expected.items():
-        torch.testing.assert_close(found[name], value.detach(), rtol=0, atol=1e-10, msg=name)
+        torch.testing.assert_close(
+            found[name], value.detach(), rtol=0, atol=1e-10, msg=name
+        )
 
 
 @pytest.mark.parametrize("preset", ["study", "described", "code"])
 def test_twenty_steps_of_mocose_are_those_of_a_plain_one(tiny, double, preset):
     method = {**of_the_method(PRESETS[preset]), **SIZES}
-    method["ema_horizon"] = 12 if preset == "code" else None  # so that the cosine turns back
+    method["ema_horizon"] = (
+        12 if preset == "code" else None
+    )  # so that the cosine turns back
     settings = Settings(**method)
     encoder = Encoder.load(tiny, dropout=0.0).double()
     text = Text(encoder, open_sentences(64), settings)
     trainer = MoCoSE(settings, encoder)
-    start = (dict(trainer.online.named_parameters()), dict(trainer.target.named_parameters()))
+    start = (
+        dict(trainer.online.named_parameters()),
+        dict(trainer.target.named_parameters()),
+    )
     plain = Plain(settings, encoder.model, *start, trainer.queue.keys.clone())
-    for number, rows in zip(range(1, STEPS + 1), batches(text.lengths, settings), strict=False):
+    for number, rows in zip(
+        range(1, STEPS + 1), batches(text.lengths, settings), strict=False
+    ):
         ids = [text.ids[row] for row in rows]
         train_step(trainer, ids, ids, number)
         loss = plain.step(*encoder.pad(ids), number)
@@ -173,20 +196,29 @@ def test_twenty_steps_of_simcse_are_those_of_a_plain_one(tiny, small, double):
     config = small(method="simcse", selection="last", fgsm_epsilon=0.0, **SIZES)
     encoder = Encoder.load(tiny, dropout=0.0, max_length=32).double()
     system = SimCSE(config, encoder, SimCSE.inputs(config, encoder)).double()
+
     def named():
-        parameters = {n.replace("mlp.0", "projection.0"): p for n, p in system.named_parameters()}
+        parameters = {
+            n.replace("mlp.0", "projection.0"): p for n, p in system.named_parameters()
+        }
         return {n: p for n, p in parameters.items() if "pooler" not in n}
 
     plain = Plain(config, encoder.model, named())
     order = batches(system.lengths, config)
     for number in range(1, STEPS + 1):
-        ids, mask = encoder.pad([system.ids[int(row)]["input_ids"] for row in next(order)])
+        ids, mask = encoder.pad(
+            [system.ids[int(row)]["input_ids"] for row in next(order)]
+        )
         body = {
-            n.removeprefix("encoder.model."): t for n, t in plain.p.items() if ".model." in n
+            n.removeprefix("encoder.model."): t
+            for n, t in plain.p.items()
+            if ".model." in n
         }
         inputs = dict(input_ids=ids, attention_mask=mask.long())
         x = functional_call(encoder.model, body, kwargs=inputs).last_hidden_state[:, 0]
-        x = F.linear(x, plain.p["projection.0.weight"], plain.p["projection.0.bias"]).tanh()
+        x = F.linear(
+            x, plain.p["projection.0.weight"], plain.p["projection.0.bias"]
+        ).tanh()
         x = F.normalize(x, dim=1)
         loss = -(x @ x.T / config.temperature).log_softmax(1).diagonal().mean()
         plain.adamw(loss, plain.p, number)

@@ -40,6 +40,10 @@ def at_smoke(study: Path, monkeypatch) -> None:
 
 def check_figures(path: Path, study: Path) -> None:
     grids = [grid for grid in GRIDS.values() if grid.notebook == path.stem]
-    without_runs = path.stem == "02_encoders"  # it draws how the encoders were pre-trained
+    without_runs = (
+        path.stem == "02_encoders"
+    )  # it draws how the encoders were pre-trained
     drawn = without_runs or not grids or any(grid.points_at("smoke") for grid in grids)
-    assert bool(list((study / "figures" / "smoke").glob(f"{path.stem[:3]}*.svg"))) == drawn
+    assert (
+        bool(list((study / "figures" / "smoke").glob(f"{path.stem[:3]}*.svg"))) == drawn
+    )

@@ -9,7 +9,11 @@ from smoke import NOTEBOOKS
 
 from mocose_study.sections import GRIDS
 
-LEDGERS = ("01_method", "90_speed", "99_claims")  # their answers and conclusions are their own
+LEDGERS = (
+    "01_method",
+    "90_speed",
+    "99_claims",
+)  # their answers and conclusions are their own
 
 
 def code_of(notebook) -> list:
@@ -24,7 +28,9 @@ def notebook(request):
 
 
 def test_the_parameters_are_literals_in_a_cell_of_their_own(notebook):
-    tagged = [c for c in code_of(notebook) if "parameters" in c.metadata.get("tags", [])]
+    tagged = [
+        c for c in code_of(notebook) if "parameters" in c.metadata.get("tags", [])
+    ]
     assert tagged == code_of(notebook)[:1]
     lines = ast.parse(tagged[0].source).body
     assert [line.targets[0].id for line in lines][:2] == ["profile", "mode"]
@@ -54,7 +60,9 @@ def test_cells_are_short_and_none_ended_in_an_error(notebook):
 
 def test_the_ledgers_links_lead_to_a_heading(notebook):
     """`results/ledger.py` links every claim to the heading of its section's verdict."""
-    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    text = "\n".join(
+        cell.source for cell in notebook.cells if cell.cell_type == "markdown"
+    )
     for name, grid in GRIDS.items():
         if grid.claims and grid.notebook == notebook.stem:
             assert re.search(rf"^###? Verdict: {name}$", text, re.M), name

@@ -34,11 +34,20 @@ def lab(tmp_path_factory):
     """The address of a JupyterLab whose only notebook holds the controls."""
     folder, port = tmp_path_factory.mktemp("lab"), free_port()
     cell = {"cell_type": "code", "id": "one", "metadata": {}, "execution_count": None}
-    book = {"cells": [cell | {"source": CELL, "outputs": []}], "nbformat": 4, "nbformat_minor": 5}
+    book = {
+        "cells": [cell | {"source": CELL, "outputs": []}],
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     book["metadata"] = {"kernelspec": kernel}
     (folder / "controls.ipynb").write_text(json.dumps(book))
-    options = ("--no-browser", "--allow-root", "--IdentityProvider.token=", f"--port={port}")
+    options = (
+        "--no-browser",
+        "--allow-root",
+        "--IdentityProvider.token=",
+        f"--port={port}",
+    )
     command = [sys.executable, "-m", "jupyterlab", *options, f"--notebook-dir={folder}"]
     server = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
     try:
@@ -50,7 +59,9 @@ def lab(tmp_path_factory):
 
 @pytest.fixture
 def page():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed"
+    )
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("there is no Chromium here")

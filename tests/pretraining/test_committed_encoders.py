@@ -13,7 +13,12 @@ from mocose_study.data.files import study_folder
 
 FOLDER = study_folder() / "data" / "encoders"
 NAMES = sorted(path.parent.name for path in FOLDER.glob("*/pretraining.json"))
-EARLIER = ("mini", "tiny", "tiny-cls", "tiny-long")  # with next sentences; their recipes are gone
+EARLIER = (
+    "mini",
+    "tiny",
+    "tiny-cls",
+    "tiny-long",
+)  # with next sentences; their recipes are gone
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in EARLIER])

@@ -17,7 +17,14 @@ from mocose_study.config.profiles import PretrainConfig
 from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.data.corpora import load_corpus, tokenized
 from mocose_study.pretraining import pretrain as p
-from mocose_study.pretraining.pretrain import CLS, MASK, PAD, SEP, Batches, train_tokenizer
+from mocose_study.pretraining.pretrain import (
+    CLS,
+    MASK,
+    PAD,
+    SEP,
+    Batches,
+    train_tokenizer,
+)
 
 SMALL = PretrainConfig(
     name="small",
@@ -73,7 +80,9 @@ def test_half_precision_is_left_out_where_the_processor_has_no_units(
     pretrained, monkeypatch, units
 ):
     monkeypatch.setattr(p, "fast_in_bf16", lambda device: units)
-    half, whole = (pretrained(str(x), replace(SMALL, bf16=x, steps=2)) for x in (True, False))
+    half, whole = (
+        pretrained(str(x), replace(SMALL, bf16=x, steps=2)) for x in (True, False)
+    )
     assert (made(half)[1] != made(whole)[1]) is units
 
 
@@ -83,7 +92,9 @@ def test_batches_are_functions_of_seed_and_number(documents, kind):
     batch, same, other = (Batches(config, documents)[3] for config in configs)
     assert all(torch.equal(batch[k], same[k]) for k in batch)
     assert not torch.equal(batch["input_ids"], other["input_ids"])
-    assert not torch.equal(batch["input_ids"], Batches(configs[0], documents)[4]["input_ids"])
+    assert not torch.equal(
+        batch["input_ids"], Batches(configs[0], documents)[4]["input_ids"]
+    )
     assert batch["input_ids"].shape == (512 // 16, 16)
 
 
@@ -141,7 +152,9 @@ def test_the_learning_rate_by_hand():
         factors.append(t.schedule.get_last_lr()[0] / t.config.lr)
         t.optimizer.step()
         t.schedule.step()
-    assert [factors[step] for step in (0, 2, 4, 7, 10)] == pytest.approx([0.0, 0.5, 1.0, 0.5, 0.0])
+    assert [factors[step] for step in (0, 2, 4, 7, 10)] == pytest.approx(
+        [0.0, 0.5, 1.0, 0.5, 0.0]
+    )
 
 
 @pytest.mark.parametrize("step", [1, 5])
@@ -173,7 +186,9 @@ def test_a_checkpoint_of_other_settings_is_refused(pretrained):
         pretrained("one", replace(SMALL, lr=0.1))
 
 
-def test_a_damaged_checkpoint_is_dropped_and_pretraining_starts_anew(pretrained, study, caplog):
+def test_a_damaged_checkpoint_is_dropped_and_pretraining_starts_anew(
+    pretrained, study, caplog
+):
     path = study / "one" / "state.pt"
     Checkpoint(path).write({"config": "{}"})
     content = bytearray(path.read_bytes())

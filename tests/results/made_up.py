@@ -26,9 +26,18 @@ def write(config, profile="tiny", score=60.0, **more) -> None:
     record = {
         "config": asdict(config),
         "inputs": {},
-        "metrics": {"sts_avg": score, "sts_last": score - 1, "STS12 test all": score - 10},
+        "metrics": {
+            "sts_avg": score,
+            "sts_last": score - 1,
+            "STS12 test all": score - 10,
+        },
         "spectrum": [1.0, 0.5],
-        "progress": {"best_step": 2, "history": history, "staleness": [], "collapsed": None},
+        "progress": {
+            "best_step": 2,
+            "history": history,
+            "staleness": [],
+            "collapsed": None,
+        },
         "seconds": 1.0,
         "stamp": {},
     }

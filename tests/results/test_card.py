@@ -28,7 +28,10 @@ def test_a_card_has_the_recipe_the_tokens_and_the_scores(study):
     write(grid.config(point, "tiny", 0), score=61.25)
     write_card(folder, PretrainConfig(name="mini", corpus="one.txt"))
     text = (folder / "README.md").read_text()
-    assert "mocose pretrain --profile mini" in text and "1,234,567 in 8 steps, 2 minutes" in text
+    assert (
+        "mocose pretrain --profile mini" in text
+        and "1,234,567 in 8 steps, 2 minutes" in text
+    )
     assert "masked 3.250" in text
     assert f"| {point.label.removeprefix('mini, ')} | 51.2 | 61.2 |" in text
     write_card(folder, PretrainConfig(name="tiny", corpus="one.txt"))

@@ -19,7 +19,9 @@ def test_a_section_is_answered_with_its_verdicts_and_its_spread(study):
         "**How fast?** Verdicts on its 2 claims: 1 supported, 1 not supported. By average of the "
         "test tasks, the 3 points lie between 50 (0.7) and 64 (0.85)."
     )
-    harm = replace(GRID, points=(*GRID.points, Point(CONTROL, {"ema_decay": 0.0}, tier=1)))
+    harm = replace(
+        GRID, points=(*GRID.points, Point(CONTROL, {"ema_decay": 0.0}, tier=1))
+    )
     text = conclude.answer([harm], "tiny", range(6)).data
     assert "the 3 points beside the control lie between 50 (0.7) and 64 (0.85)." in text
 
@@ -41,10 +43,17 @@ def test_a_conclusion_says_what_the_paper_says_what_we_see_how_sure_and_why(stud
         in text
     )
     steps = configure("tiny").steps
-    assert f"(there bert-base-uncased), trained for {steps:,} steps of 64 sentences" in text
-    both = conclude.conclusion([GRID, replace(GRID, stage="longer")], "tiny", range(6)).data
+    assert (
+        f"(there bert-base-uncased), trained for {steps:,} steps of 64 sentences"
+        in text
+    )
+    both = conclude.conclusion(
+        [GRID, replace(GRID, stage="longer")], "tiny", range(6)
+    ).data
     assert f"trained for {steps:,} or 1,500 steps of 64 sentences" in both
-    both = conclude.conclusion([GRID, replace(GRID, stage="whole")], "tiny", range(6)).data
+    both = conclude.conclusion(
+        [GRID, replace(GRID, stage="whole")], "tiny", range(6)
+    ).data
     assert "the encoder is tiny or tiny-long (there bert-base-uncased)" in both
 
 
@@ -69,8 +78,12 @@ def test_a_conclusion_leads_with_what_is_decided_and_names_a_second_profile(stud
     ],
 )
 def test_the_points_near_the_best_are_counted_in_plain_words(means, words):
-    table = pd.DataFrame({"mean": means, "low": -1.0, "high": 1.0, "n": 5})  # half-width 1
-    assert conclude.sure(table).endswith(f"(95 %). Others that lie as close to it: {words}.")
+    table = pd.DataFrame(
+        {"mean": means, "low": -1.0, "high": 1.0, "n": 5}
+    )  # half-width 1
+    assert conclude.sure(table).endswith(
+        f"(95 %). Others that lie as close to it: {words}."
+    )
 
 
 def test_without_runs_the_sentence_says_so(study):

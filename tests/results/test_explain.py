@@ -46,7 +46,9 @@ def test_the_fitted_share_is_that_of_least_squares_by_hand():
     design = np.column_stack([np.ones(len(x)), x, x**2])
     rest = centred - design @ np.linalg.lstsq(design, centred, rcond=None)[0]
     found = variance_explained(runs, MODELS).set_index("model")
-    assert found.loc["sum", "fitted"] == pytest.approx(1 - (rest**2).sum() / (centred**2).sum())
+    assert found.loc["sum", "fitted"] == pytest.approx(
+        1 - (rest**2).sum() / (centred**2).sum()
+    )
 
 
 def test_differences_between_seeds_explain_nothing_and_hide_nothing():

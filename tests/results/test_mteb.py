@@ -9,7 +9,10 @@ from mocose_study.data import benchmarks
 from mocose_study.data.encoders import locate
 from mocose_study.results.mteb_model import MTEBModel
 
-NAMES = {"STS-B": "STSBenchmark", "SICK-R": "SICK-R"}  # of MTEB; the others have one name
+NAMES = {
+    "STS-B": "STSBenchmark",
+    "SICK-R": "SICK-R",
+}  # of MTEB; the others have one name
 
 
 def scored_by_mteb(model, pairs, name="STS12", cache=False):
@@ -18,7 +21,9 @@ def scored_by_mteb(model, pairs, name="STS12", cache=False):
     task.dataset = datasets.DatasetDict({"test": datasets.Dataset.from_dict(columns)})
     task.data_loaded = True
     results = mteb.ResultCache() if cache else None
-    (result,) = mteb.evaluate(model, [task], cache=results, show_progress_bar=False).task_results
+    (result,) = mteb.evaluate(
+        model, [task], cache=results, show_progress_bar=False
+    ).task_results
     return 100 * result.get_score()
 
 
@@ -52,6 +57,8 @@ def test_mtebs_cache_on_disk_keeps_two_models_apart(encode, monkeypatch, tmp_pat
         return encode([" ".join(s.split()[:2]) for s in sentences])
 
     models = [encode, starts, encode]
-    first, other, again = [scored_by_mteb(MTEBModel(e), pairs, cache=True) for e in models]
+    first, other, again = [
+        scored_by_mteb(MTEBModel(e), pairs, cache=True) for e in models
+    ]
     assert again == pytest.approx(first, abs=1e-3)
     assert other != pytest.approx(first, abs=1)

@@ -58,7 +58,9 @@ def test_index_and_files_cover_each_other():
     assert set(INDEX.paper) == PAPERS
     shared = INDEX.source_file.str.fullmatch(r"00[0-4]_[0-9a-f]{16}\.txt")
     assert (shared | INDEX.source_file.str.startswith("arXiv:2104.08821 ")).all()
-    assert set(INDEX[~shared].paper) == {"simcse"}  # whose tables are not in the shared texts
+    assert set(INDEX[~shared].paper) == {
+        "simcse"
+    }  # whose tables are not in the shared texts
     assert (INDEX.what != "").all() and (INDEX.note != "").all()
 
 
@@ -68,11 +70,16 @@ def test_table_agrees_with_the_second_reading(name):
     assert list(table.columns[-2:]) == ["metric", "value"] and point_columns(table)
     assert table.value.str.fullmatch(r"\d+(\.\d+)?|\de-\d").all()
     assert len(table) == int(entry["cells"])
-    assert table.value.astype(float).sum() == pytest.approx(float(entry["sum"]), abs=0.0051)
+    assert table.value.astype(float).sum() == pytest.approx(
+        float(entry["sum"]), abs=0.0051
+    )
     assert not table.duplicated([*point_columns(table), "metric"]).any()
     assert not (table[["metric", "value"]] == "").any(axis=None)
     assert table.map(lambda cell: cell == cell.strip()).all(axis=None)
-    if name not in ("simcse_tableA1.csv", "simcse_text.csv"):  # no printed digit is lost
+    if name not in (
+        "simcse_tableA1.csv",
+        "simcse_text.csv",
+    ):  # no printed digit is lost
         assert table.value.str.split(".").str[1].str.len().nunique() == 1
 
 
@@ -82,7 +89,10 @@ def test_printed_averages_are_means_but_for_the_known_errata():
     assert len(rows) > 80
     # seven rounded tasks and a rounded average: up to 0.01 apart without an error
     wrong = rows[(rows.printed - rows.computed).abs().round(6) > 0.01]
-    found = {(r.table, r.row, f"{r.printed:.2f}", f"{r.computed:.2f}") for r in wrong.itertuples()}
+    found = {
+        (r.table, r.row, f"{r.printed:.2f}", f"{r.computed:.2f}")
+        for r in wrong.itertuples()
+    }
     known = read("errata.csv")[["table", "row", "printed", "computed"]]
     assert found == set(known.itertuples(index=False, name=None))
 
@@ -92,8 +102,16 @@ def test_printed_averages_are_means_but_for_the_known_errata():
     [
         ("mocose_table1.csv", "simcse_table5.csv", ["system", "encoder"]),
         ("mocose_table2.csv", "simcse_tableE1.csv", ["system", "encoder"]),
-        ("mocose_table5.csv", "mocose_anonymous_table5.csv", ["augmentation", "augmentation_rate"]),
-        ("mocose_table7.csv", "mocose_anonymous_table7.csv", ["queue_size", "queue_init"]),
+        (
+            "mocose_table5.csv",
+            "mocose_anonymous_table5.csv",
+            ["augmentation", "augmentation_rate"],
+        ),
+        (
+            "mocose_table7.csv",
+            "mocose_anonymous_table7.csv",
+            ["queue_size", "queue_init"],
+        ),
     ],
 )
 def test_tables_that_share_rows_print_the_same(one, other, common):
@@ -108,8 +126,17 @@ def test_tables_that_share_rows_print_the_same(one, other, common):
 
 
 def test_statements_name_a_source_that_exists():
-    assert list(STATEMENTS.columns[:5]) == ["id", "paper", "where", "statement", "points"]
-    assert STATEMENTS.id.is_unique and STATEMENTS.id.str.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*").all()
+    assert list(STATEMENTS.columns[:5]) == [
+        "id",
+        "paper",
+        "where",
+        "statement",
+        "points",
+    ]
+    assert (
+        STATEMENTS.id.is_unique
+        and STATEMENTS.id.str.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*").all()
+    )
     assert set(STATEMENTS.paper) == PAPERS
     assert not (STATEMENTS.drop(columns="paper_effect") == "").any(axis=None)
     for row in STATEMENTS.itertuples():
@@ -119,8 +146,12 @@ def test_statements_name_a_source_that_exists():
             assert row.data.split()[1] in row.where, row.id
         else:  # said in prose alone, without a number
             assert row.data == "text" and row.paper_effect == "", row.id
-            assert any(word in row.where for word in ("section", "appendix", "abstract")), row.id
-    assert set(TABLES) - {"simcse_tableA1.csv"} <= set(STATEMENTS.data)  # each supports one
+            assert any(
+                word in row.where for word in ("section", "appendix", "abstract")
+            ), row.id
+    assert set(TABLES) - {"simcse_tableA1.csv"} <= set(
+        STATEMENTS.data
+    )  # each supports one
 
 
 def test_effects_are_the_printed_differences():
@@ -128,7 +159,11 @@ def test_effects_are_the_printed_differences():
     assert len(with_effect) > 100
     for row in with_effect.itertuples():
         first, second = row.points.split(" vs ")
-        difference = select(row.data, first, row.metric) - select(row.data, second, row.metric)
+        difference = select(row.data, first, row.metric) - select(
+            row.data, second, row.metric
+        )
         assert difference == pytest.approx(float(row.paper_effect), abs=1e-6), row.id
-    comparable = STATEMENTS.data.str.endswith(".csv") & STATEMENTS.points.str.contains(" vs ")
+    comparable = STATEMENTS.data.str.endswith(".csv") & STATEMENTS.points.str.contains(
+        " vs "
+    )
     assert (STATEMENTS[comparable].paper_effect != "").all()

@@ -13,7 +13,11 @@ from mocose_study.results import explain, plots, plots_claims, widgets
 from mocose_study.runs import measure
 from mocose_study.sections.grid import TOO_HIGH
 
-SCORES = {"0.5": [60.0, 61.0, 62.0], "0.85": [63.0, 64.0, 65.0], "0.7": [50.0, 50.0, 50.0]}
+SCORES = {
+    "0.5": [60.0, 61.0, 62.0],
+    "0.85": [63.0, 64.0, 65.0],
+    "0.7": [50.0, 50.0, 50.0],
+}
 RUNS = pd.DataFrame(
     {"label": label, "seed": seed, "sts_avg": score}
     for label, scores in SCORES.items()
@@ -31,8 +35,12 @@ def closed():
 
 def marks(figure, mark: str | int) -> list[tuple]:
     """(x, y) of every point that has this mark."""
-    found = [line.get_xydata() for line in figure.axes[0].lines if line.get_marker() == mark]
-    return [tuple(map(float, point)) for point in np.concatenate(found)] if found else []
+    found = [
+        line.get_xydata() for line in figure.axes[0].lines if line.get_marker() == mark
+    ]
+    return (
+        [tuple(map(float, point)) for point in np.concatenate(found)] if found else []
+    )
 
 
 def test_ours_and_the_papers_differences_share_one_axis():
@@ -89,17 +97,25 @@ def test_what_is_there_to_do_harm_is_a_number_and_does_not_stretch_the_axis():
 
 def test_the_gains_of_a_pre_training_have_a_panel_an_encoder():
     rows = [("a", 4, 1.0), ("a", 150, 3.0), ("b", 4, -2.0), ("b", 100, 0.0)]
-    gains = pd.DataFrame(rows, columns=["encoder", "tokens", "gain"]).assign(system="SimCSE")
+    gains = pd.DataFrame(rows, columns=["encoder", "tokens", "gain"]).assign(
+        system="SimCSE"
+    )
     figure = plots.pretraining(gains)
     assert [ax.get_title("left") for ax in figure.axes] == ["a", "b"]
-    assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["4", "100", "150"]
+    assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == [
+        "4",
+        "100",
+        "150",
+    ]
     assert figure.axes[1].lines[0].get_xydata().tolist() == [[4, -2], [100, 0]]
 
 
 def test_a_figure_is_the_same_bytes_with_its_table_beside_it(study):
     table = pd.DataFrame({"point": LABELS, "mean": [61.0, 64.0, 50.0]})
     drawn = [plots.scores(RUNS, LABELS, "sts_avg", "decay") for _ in range(2)]
-    first, second = (plots.save(figure, table, "tiny", "x").read_bytes() for figure in drawn)
+    first, second = (
+        plots.save(figure, table, "tiny", "x").read_bytes() for figure in drawn
+    )
     assert first == second
     read = pd.read_csv(study / "figures" / "tiny" / "x.csv", dtype={"point": str})
     pd.testing.assert_frame_equal(read, table)
@@ -124,17 +140,27 @@ def test_curves_are_the_mean_of_the_seeds_at_each_step():
 
 
 def test_a_heatmap_puts_our_values_beside_the_papers_rows(monkeypatch):
-    paper = pd.DataFrame({"a": [1.0, 2.0, 3.0]}, index=pd.Index([128, 512, 4096], name="queue"))
+    paper = pd.DataFrame(
+        {"a": [1.0, 2.0, 3.0]}, index=pd.Index([128, 512, 4096], name="queue")
+    )
     drawn = []
-    monkeypatch.setattr(plots.sns, "heatmap", lambda _, annot, **more: drawn.append((annot, more)))
+    monkeypatch.setattr(
+        plots.sns, "heatmap", lambda _, annot, **more: drawn.append((annot, more))
+    )
     plots.matrix(paper.loc[[4096]] * 10, paper, "ours")
     (ours, left), (theirs, right) = drawn
-    assert ours.index.equals(theirs.index) and ours["a"].dropna().to_dict() == {4096: 30.0}
+    assert ours.index.equals(theirs.index) and ours["a"].dropna().to_dict() == {
+        4096: 30.0
+    }
     assert left["vmax"] == right["vmax"] == 1  # as many points, as strong a colour
 
 
 def test_best_seeds_compare_each_measure_with_the_first_systems():
-    labels, top, maximum = ["0.5", "0.85"], {"0.5": 70.0, "0.85": 71.0}, {"0.5": 72.0, "0.85": 74.0}
+    labels, top, maximum = (
+        ["0.5", "0.85"],
+        {"0.5": 70.0, "0.85": 71.0},
+        {"0.5": 72.0, "0.85": 74.0},
+    )
     figure = plots_claims.best_seeds(RUNS, labels, top, maximum)
     assert [x for x, _ in marks(figure, "^")] == [3, 1]
     assert [x for x, _ in marks(figure, "*")] == [3, 2]
@@ -142,10 +168,13 @@ def test_best_seeds_compare_each_measure_with_the_first_systems():
 
 def test_a_moved_control_displays_its_figure_and_closes_it(study, capsys, monkeypatch):
     shown = []
-    monkeypatch.setattr(widgets, "display", lambda figure: shown.append(figure.axes[0].images))
+    monkeypatch.setattr(
+        widgets, "display", lambda figure: shown.append(figure.axes[0].images)
+    )
     widgets.queue_point("quick", decay=0.75, queue=256, batch=64)
     assert (
-        "distance 8.00 steps; no runs of 400 steps at profile quick" in capsys.readouterr().out
+        "distance 8.00 steps; no runs of 400 steps at profile quick"
+        in capsys.readouterr().out
     )  # 4 + 4
     assert len(shown) == 1 and shown[0] and not plt.get_fignums()
 
@@ -157,5 +186,7 @@ def test_a_grade_of_cosines_is_a_row_with_its_median():
     )
     figure = explain.graded_cosines(table)
     medians = marks(figure, "o")
-    assert medians == [(pytest.approx(0.1 * grade + 0.2), grade) for grade in range(1, 6)]
+    assert medians == [
+        (pytest.approx(0.1 * grade + 0.2), grade) for grade in range(1, 6)
+    ]
     assert figure.axes[0].get_title("left") == "SimCSE"

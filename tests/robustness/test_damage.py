@@ -91,7 +91,9 @@ def full(*_, **__):
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_full_disk_for_checkpoints_costs_no_training(small, eager, monkeypatch, caplog):
+def test_a_full_disk_for_checkpoints_costs_no_training(
+    small, eager, monkeypatch, caplog
+):
     config = small()
     expected = read_run(made(config, "whole"))["metrics"]
     monkeypatch.setattr(checkpoints, "write_atomically", full)
@@ -99,11 +101,15 @@ def test_a_full_disk_for_checkpoints_costs_no_training(small, eager, monkeypatch
     assert "no checkpoint could be written, training goes on" in caplog.text
 
 
-def test_a_full_disk_for_run_files_is_a_sentence_and_the_run_goes_on_later(small, monkeypatch):
+def test_a_full_disk_for_run_files_is_a_sentence_and_the_run_goes_on_later(
+    small, monkeypatch
+):
     config = small(method="untrained")
     with monkeypatch.context() as once:
         once.setattr(runs, "write_run", full)
-        with pytest.raises(InputError, match=r"1 of 1 runs failed; .*No space left on device"):
+        with pytest.raises(
+            InputError, match=r"1 of 1 runs failed; .*No space left on device"
+        ):
             runs.run_grid([config], "quick", workers=0, bar=False)
     assert not is_done(config, "quick")
     assert runs.run_grid([config], "quick", workers=0, bar=False)

@@ -23,7 +23,9 @@ from mocose_study.runs import run as runs
 from mocose_study.runs.files import is_done, read_run, run_file, run_id
 from mocose_study.runs.pool import outcomes, start_worker
 
-fork = multiprocessing.get_context("fork")  # what is imported already need not be imported again
+fork = multiprocessing.get_context(
+    "fork"
+)  # what is imported already need not be imported again
 
 
 def make_all(configs) -> None:
@@ -34,7 +36,9 @@ def make_all(configs) -> None:
 
 
 def check_kills(small, study, kills, steps, seeds):
-    configs = [small(steps=steps, eval_every=steps // 2, seed=seed) for seed in range(seeds)]
+    configs = [
+        small(steps=steps, eval_every=steps // 2, seed=seed) for seed in range(seeds)
+    ]
     started = time.monotonic()
     unbroken = {run_id(c): read_run(made(c, "whole")) for c in configs}
     span, rng = time.monotonic() - started, random.Random(0)
@@ -47,7 +51,9 @@ def check_kills(small, study, kills, steps, seeds):
             job.kill()
         job.join()
         for name, content in finished.items():
-            assert (folder / name).read_bytes() == content, "a finished run was lost or changed"
+            assert (folder / name).read_bytes() == content, (
+                "a finished run was lost or changed"
+            )
         finished = {path.name: path.read_bytes() for path in folder.glob("*.json")}
         assert all(read_run(folder / name) for name in finished)
     assert job.exitcode == 0
@@ -68,7 +74,10 @@ def test_a_kill_right_after_the_run_file_leaves_no_checkpoint(small, study):
     config = small(method="untrained")
     path = made(config, "quick")
     checkpoint = runs.checkpoint_of(path.stem)
-    for again in (partial(runs.make_run, path=path), lambda run: runs.run_grid([run], "quick")):
+    for again in (
+        partial(runs.make_run, path=path),
+        lambda run: runs.run_grid([run], "quick"),
+    ):
         checkpoint.write({"step": 1})
         again(config)
         assert not checkpoint.path.exists()
@@ -97,14 +106,21 @@ def grid_with_diary(configs, diary) -> None:
 def test_two_grids_at_once_share_the_work(small, study):
     configs = [small(method="untrained", seed=seed) for seed in range(6)]
     runs.prepare(configs)
-    jobs = [fork.Process(target=grid_with_diary, args=(configs, study / "diary")) for _ in range(2)]
+    jobs = [
+        fork.Process(target=grid_with_diary, args=(configs, study / "diary"))
+        for _ in range(2)
+    ]
     for job in jobs:
         job.start()
     for job in jobs:
         job.join()
     made = [json.loads(line) for line in (study / "diary").read_text().splitlines()]
-    assert [job.exitcode for job in jobs] == [0, 0] and all(is_done(c, "quick") for c in configs)
-    assert sorted(seed for _, seed in made) == list(range(6)), "a run was made twice, or not"
+    assert [job.exitcode for job in jobs] == [0, 0] and all(
+        is_done(c, "quick") for c in configs
+    )
+    assert sorted(seed for _, seed in made) == list(range(6)), (
+        "a run was made twice, or not"
+    )
     assert len({process for process, _ in made}) == 2, "one grid did everything"
 
 
@@ -134,10 +150,15 @@ def answer(job):
 
 def test_a_killed_worker_takes_only_its_own_job_with_it(monkeypatch):
     monkeypatch.setattr(pool.multiprocessing, "get_context", lambda kind: fork)
-    found = {job: (result, error) for job, result, error in outcomes(answer, [1, "kill me", 2], 1)}
+    found = {
+        job: (result, error)
+        for job, result, error in outcomes(answer, [1, "kill me", 2], 1)
+    }
     assert found[1] == (2, None) and found[2] == (4, None)
     result, error = found["kill me"]
-    told = r"its process was killed \(exit code -9\); the same command goes on from here"
+    told = (
+        r"its process was killed \(exit code -9\); the same command goes on from here"
+    )
     assert result is None
     with pytest.raises(InputError, match=told):
         raise error
@@ -162,11 +183,15 @@ def test_a_worker_ends_with_the_process_that_started_it():
     process = psutil.Process(told.recv())
     job.kill()
     job.join()
-    wait_for(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE)
+    wait_for(
+        lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    )
 
 
 # --- what killed processes leave behind ---
-def test_unfinished_writes_of_killed_processes_are_swept_and_those_of_others_stay(study):
+def test_unfinished_writes_of_killed_processes_are_swept_and_those_of_others_stay(
+    study,
+):
     gone = fork.Process(target=int)
     gone.start()
     gone.join()
@@ -183,10 +208,16 @@ def test_unfinished_writes_of_killed_processes_are_swept_and_those_of_others_sta
     assert {path.name for path in folder.iterdir()} == kept
 
 
-def test_a_table_that_waits_for_its_name_is_swept_when_its_writer_is_killed(study, monkeypatch):
+def test_a_table_that_waits_for_its_name_is_swept_when_its_writer_is_killed(
+    study, monkeypatch
+):
     """Its name has the digest of its content, which is known only once it is written."""
-    monkeypatch.setattr(corpora, "sha256", lambda path: os.kill(os.getpid(), signal.SIGKILL))
-    job = fork.Process(target=corpora.stored, args=("abc", lambda: [{"sentence": ["One."]}]))
+    monkeypatch.setattr(
+        corpora, "sha256", lambda path: os.kill(os.getpid(), signal.SIGKILL)
+    )
+    job = fork.Process(
+        target=corpora.stored, args=("abc", lambda: [{"sentence": ["One."]}])
+    )
     job.start()
     job.join()
     (left,) = (study / "data" / "cache").iterdir()

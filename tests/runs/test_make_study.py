@@ -70,6 +70,8 @@ def start(folder, **variables):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        # these tests may themselves be started by make
+        env={k: v for k, v in os.environ.items() if not k.startswith("MAKE")},
         # a shell has its background jobs, and all that they start, ignore Ctrl-C
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )

@@ -19,7 +19,9 @@ def test_measure_names_the_split():
     names = "alignment uniformity mean_cosine effective_rank isotropy".split()
     assert list(found) == [f"{name} dev" for name in names]
     first, second, every = probe.sentences("sample")
-    assert found["alignment dev"] == pytest.approx(alignment(words(first), words(second)))
+    assert found["alignment dev"] == pytest.approx(
+        alignment(words(first), words(second))
+    )
     assert found["uniformity dev"] == pytest.approx(uniformity(words(every)))
     assert len(every) == len(set(every)) > len(first)
     values = probe.spectrum(words, "sample")
@@ -71,7 +73,10 @@ def test_collapse_is_named_with_its_first_step():
     line = np.outer(rng.normal(size=200), np.ones(32)) + 1e-4 * healthy
     assert "effective rank" in probe.collapsed(probe.describe(line))
     assert "NaN" in probe.collapsed(probe.describe(np.full((9, 4), np.nan)))
-    rows = [{"step": 1, "mean_cosine": 0.5, "effective_rank": 9.0}, {"step": 2, "loss": 1.0}]
+    rows = [
+        {"step": 1, "mean_cosine": 0.5, "effective_rank": 9.0},
+        {"step": 2, "loss": 1.0},
+    ]
     assert probe.collapsed_since(rows) is None
     late = [{"step": 3, "mean_cosine": 0.999, "effective_rank": 9.0}] * 2
     assert probe.collapsed_since(rows + late).startswith("step 3: the mean cosine")

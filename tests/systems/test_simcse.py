@@ -31,23 +31,36 @@ def test_the_loss_in_loops(small):
     h = s.vectors(ids).detach()
     total = 0.0
     for i in range(6):
-        sims = [math.exp(float(F.cosine_similarity(h[i], h[j], dim=0)) / 0.05) for j in range(6)]
+        sims = [
+            math.exp(float(F.cosine_similarity(h[i], h[j], dim=0)) / 0.05)
+            for j in range(6)
+        ]
         total -= math.log(sims[i] / sum(sims)) / 6
     assert s.loss(ids, ids, generator()).item() == pytest.approx(total, rel=1e-4)
 
 
 def test_two_masks_differ_one_mask_twice_and_no_dropout_give_equal_views(small):
-    for changes, same in (({}, False), ({"dropout": 0.0}, True), ({"same_mask": True}, True)):
+    for changes, same in (
+        ({}, False),
+        ({"dropout": 0.0}, True),
+        ({"same_mask": True}, True),
+    ):
         s = system(small(method="simcse", **changes))
         ids = s.encoder.tokenize(SENTENCES)
         query, keys = s.views(ids, ids, generator())
         assert torch.equal(query, keys) == same
-    assert not torch.equal(query, s.views(ids, ids, generator())[0])  # new in the next batch
+    assert not torch.equal(
+        query, s.views(ids, ids, generator())[0]
+    )  # new in the next batch
 
 
-@pytest.mark.parametrize("which, changed", [("both", (True, True)), ("target", (False, True))])
+@pytest.mark.parametrize(
+    "which, changed", [("both", (True, True)), ("target", (False, True))]
+)
 def test_which_views_are_cut(small, which, changed):
-    s = system(small(method="simcse", word_deletion=0.3, augmented_views=which, dropout=0.0))
+    s = system(
+        small(method="simcse", word_deletion=0.3, augmented_views=which, dropout=0.0)
+    )
     ids = s.encoder.tokenize(SENTENCES)
     plain, views = s.vectors(ids), s.views(ids, ids, generator())
     assert tuple(not torch.allclose(v, plain, atol=1e-5) for v in views) == changed
@@ -80,7 +93,9 @@ def test_two_encoders_start_alike_are_both_trained_and_the_first_is_measured(sma
 
 def test_the_next_sentence_is_of_the_same_document(small, tmp_path):
     corpus = str(articles(tmp_path / "articles.txt", 10, 6))
-    config = small(method="simcse", positives="next_sentence", corpus=corpus, corpus_size=60)
+    config = small(
+        method="simcse", positives="next_sentence", corpus=corpus, corpus_size=60
+    )
     s = system(config)
     assert list(s.second_rows) == list(s.first_rows + 1)
     assert list(s.first_rows) == [i for i in range(60) if i % 6 != 5]
@@ -119,11 +134,17 @@ def test_the_masked_word_loss_in_loops(small, masked):
         total -= logits.log_softmax(0)[ids[row, column]].item()
     assert found == pytest.approx(total / len(places), rel=1e-4)
     contrast = system(vary(config, mlm_weight=0.0)).loss(tokens, tokens, generator())
-    torch.testing.assert_close(s.loss(tokens, tokens, generator()), contrast + 0.5 * found)
+    torch.testing.assert_close(
+        s.loss(tokens, tokens, generator()), contrast + 0.5 * found
+    )
 
 
-def test_the_head_for_masked_words_is_the_checkpoints_or_a_fresh_one(small, masked, tiny, caplog):
-    trained = AutoModelForMaskedLM.from_pretrained(masked).cls.predictions.transform.dense.weight
+def test_the_head_for_masked_words_is_the_checkpoints_or_a_fresh_one(
+    small, masked, tiny, caplog
+):
+    trained = AutoModelForMaskedLM.from_pretrained(
+        masked
+    ).cls.predictions.transform.dense.weight
     for name, own in ((masked, True), (tiny, False)):
         s = system(small(method="simcse", mlm_weight=0.5, encoder=str(name)))
         head = s.masked_words.head.predictions

@@ -12,7 +12,11 @@ from mocose_lib import InputError
 from mocose_lib.loss import info_nce
 from mocose_study.systems import METHODS, ct
 from mocose_study.systems.ct import ContrastiveTension, tension
-from mocose_study.systems.simcse_supervised import SupervisedSimCSE, read_triplets, triplet_loss
+from mocose_study.systems.simcse_supervised import (
+    SupervisedSimCSE,
+    read_triplets,
+    triplet_loss,
+)
 
 SENTENCES = open_sentences(32, start=50)
 
@@ -36,7 +40,9 @@ def test_the_supervised_loss_in_loops(weight):
             for j in range(5)
         )
         total -= math.log(e(query[i], keys[i]) / below) / 5
-    assert triplet_loss(query, keys, hard, 0.3, weight).item() == pytest.approx(total, rel=1e-4)
+    assert triplet_loss(query, keys, hard, 0.3, weight).item() == pytest.approx(
+        total, rel=1e-4
+    )
 
 
 def test_by_hand_and_as_info_nce_with_the_contradictions_as_negatives():

@@ -29,7 +29,11 @@ def test_whitening_is_algorithm_1_and_keeps_the_largest_variance():
     whole = whitening(vectors).transform(vectors)
     np.testing.assert_allclose(np.cov(whole.T), np.eye(8), atol=1e-4)
     values, directions = np.linalg.eigh(np.cov(vectors.T))  # ascending
-    expected = (vectors - vectors.mean(0)) @ directions[:, ::-1][:, :3] / np.sqrt(values[::-1][:3])
+    expected = (
+        (vectors - vectors.mean(0))
+        @ directions[:, ::-1][:, :3]
+        / np.sqrt(values[::-1][:3])
+    )
     found = whitening(vectors, 3).transform(vectors)
     np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-6)
 
@@ -37,13 +41,17 @@ def test_whitening_is_algorithm_1_and_keeps_the_largest_variance():
 def test_directions_without_variance_are_left_out_instead_of_blown_up():
     flat = np.hstack([correlated(width=3), np.zeros((400, 1))])
     assert whitening(flat).transform(flat).shape == (400, 3)
-    with pytest.raises(InputError, match="kept_dimensions = 4, but the 400 vectors vary in 3"):
+    with pytest.raises(
+        InputError, match="kept_dimensions = 4, but the 400 vectors vary in 3"
+    ):
         whitening(flat, 4)
 
 
 @pytest.mark.parametrize("statistics", ["task", "corpus"])
 def test_whitening_on_its_own_statistics(small, statistics):
-    config = small(method="whitening", pooling="first_last", statistics=statistics, corpus_size=200)
+    config = small(
+        method="whitening", pooling="first_last", statistics=statistics, corpus_size=200
+    )
     found = METHODS["whitening"](config).encode(statistics_texts(config))
     np.testing.assert_allclose(np.cov(found.T), np.eye(found.shape[1]), atol=1e-4)
     # 16 wide, but both layers end in a LayerNorm without gain: the features of a text sum to 0
@@ -52,8 +60,12 @@ def test_whitening_on_its_own_statistics(small, statistics):
 
 def vectors_text(dim=4, seed=0):
     rng = np.random.default_rng(seed)
-    words = dict.fromkeys(w for s in SENTENCES for w in s.lower().replace(".", " .").split())
-    return "".join(f"{w} {' '.join(f'{x:.4f}' for x in rng.normal(size=dim))}\n" for w in words)
+    words = dict.fromkeys(
+        w for s in SENTENCES for w in s.lower().replace(".", " .").split()
+    )
+    return "".join(
+        f"{w} {' '.join(f'{x:.4f}' for x in rng.normal(size=dim))}\n" for w in words
+    )
 
 
 @pytest.fixture
@@ -64,7 +76,9 @@ def vectors(tmp_path):
 
 
 def test_the_plain_average_in_loops(vectors):
-    table = {w: list(map(float, v)) for w, *v in map(str.split, vectors_text().splitlines())}
+    table = {
+        w: list(map(float, v)) for w, *v in map(str.split, vectors_text().splitlines())
+    }
     average = WordAverage(read_vectors(vectors))
     known = list(table)
     sentences = [" ".join([*known[i : i + 3], "Qxzvk"]) for i in range(5)]
@@ -82,7 +96,10 @@ def test_sif_in_loops(vectors):
     share = {w: sum(s.count(w) for s in known) / total for s in known for w in s}
     a = 1e-2
     rows = np.array(
-        [sum(a / (a + share[w]) * average.vectors[w] for w in s) / len(s) for s in known]
+        [
+            sum(a / (a + share[w]) * average.vectors[w] for w in s) / len(s)
+            for s in known
+        ]
     )
     values, directions = np.linalg.eigh(rows.T @ rows)
     first = directions[:, values.argmax()]
@@ -97,7 +114,9 @@ def test_a_token_unknown_as_a_whole_is_cut_and_unknown_words_are_left_out(tmp_pa
     path.write_text("do 1 0\nn't 0 1\nu.s. 3 3\nit 5 0\n's 0 5\n")
     average = WordAverage(read_vectors(path))
     found = average.encode(["Don't xyzzy", "it's", "U.S.", "xyzzy"])
-    np.testing.assert_allclose(found, [[0.5, 0.5], [2.5, 2.5], [3, 3], [1.8, 1.8]], atol=1e-6)
+    np.testing.assert_allclose(
+        found, [[0.5, 0.5], [2.5, 2.5], [3, 3], [1.8, 1.8]], atol=1e-6
+    )
 
 
 def test_of_an_archive_the_widest_vectors_are_read(tmp_path):
@@ -117,7 +136,8 @@ def test_of_an_archive_the_widest_vectors_are_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["a 1 2\nb 3\n", "a 1 2\nb 1 2\nc 1 2 3\n", "a 1 two\nb 1 2\n", "word\n", "\n"]
+    "text",
+    ["a 1 2\nb 3\n", "a 1 2\nb 1 2\nc 1 2 3\n", "a 1 two\nb 1 2\n", "word\n", "\n"],
 )
 def test_a_bad_file_of_vectors_is_refused_in_one_sentence(tmp_path, text):
     path = tmp_path / "bad.txt"
@@ -137,7 +157,11 @@ def test_a_damaged_archive_of_vectors_is_refused_in_one_sentence(tmp_path):
 def test_word_vectors_as_a_system(small, vectors):
     config = small(method="word_vectors", vectors=str(vectors), sif=1e-3)
     found = METHODS["word_vectors"](config).encode(SENTENCES)
-    assert found.shape == (30, 4) and found.dtype == np.float32 and np.isfinite(found).all()
+    assert (
+        found.shape == (30, 4)
+        and found.dtype == np.float32
+        and np.isfinite(found).all()
+    )
 
 
 @pytest.mark.parametrize("idf", [False, True])
@@ -159,7 +183,9 @@ def test_word_counts_against_a_loop(small, monkeypatch, idf):
 
 def test_a_random_encoder_has_the_shape_alone(small):
     def encode(**fields):
-        return METHODS["untrained"](small(method="untrained", **fields)).encode(SENTENCES)
+        return METHODS["untrained"](small(method="untrained", **fields)).encode(
+            SENTENCES
+        )
 
     first, second = (encode(encoder_init="random", seed=seed) for seed in (1, 2))
     assert np.array_equal(first, encode(encoder_init="random", seed=1))
