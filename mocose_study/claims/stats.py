@@ -1,126 +1,74 @@
-"""Intervals and tests: how sure a mean over seeds, or a difference between systems, is.
+"""Intervals of means and of differences over seeds, at any level.
 
-Two things make a score vary: the seed of the training run and the choice of test pairs.
-`interval` and `p_value` deal with the first, `resampled` with the second.
 Scores and differences are in points, Spearman correlation x 100, unless said otherwise.
 """
 
-import warnings
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special, stats
+from scipy import stats
 
-from mocose_lib import InputError
-
-BLOCK = 1_000_000  # resampled pairs held in memory at once
+LEVEL = 0.95
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean (or difference) with the ends of its confidence interval; `n` is what was averaged."""
+    """A mean, or a difference of means, and the ends of its confidence interval.
+
+    n: the seeds that it comes from; of two sides, the smaller number.
+    """
 
     mean: float
     low: float
     high: float
     n: int
 
-
-def _numbers(values, name: str = "values") -> np.ndarray:
-    array = np.asarray(values, dtype=float)
-    if array.ndim != 1 or not np.isfinite(array).all():
-        raise InputError(
-            f"{name} must be a flat list of finite numbers, got {values!r:.80}"
-        )
-    return array
+    half = property(lambda self: (self.high - self.low) / 2)
 
 
-def interval(values, level: float = 0.95) -> Interval:
-    """Student's confidence interval of the mean of one score per seed, in the unit of `values`.
+def interval(values, level: float = LEVEL) -> Interval:
+    """Student's interval of the mean of values, (n,); infinitely wide for n = 1."""
+    x = np.asarray(values, dtype=float)
+    n = len(x)
+    if n < 2:
+        mean = float(x.mean()) if n else math.nan
+        return Interval(mean, -math.inf, math.inf, n)
+    half = stats.t.ppf((1 + level) / 2, n - 1) * x.std(ddof=1) / math.sqrt(n)
+    return Interval(float(x.mean()), float(x.mean() - half), float(x.mean() + half), n)
 
-    One value gives NaN ends, no value NaN throughout, equal values an interval of no width.
-    Raises InputError for values that are not finite and a level outside 0 to 1.
+
+@dataclass(frozen=True)
+class Scores:
+    """A metric of one point by seed. streams: what its random numbers depend on."""
+
+    by_seed: Mapping[int, float]
+    streams: tuple = ()
+    fixed: bool = False  # it draws nothing, so that one value stands for every seed
+
+
+def difference(a: Scores, b: Scores, level: float = LEVEL) -> Interval:
+    """a - b: paired by seed where both share their random streams, else Welch's.
+
+    A fixed side is a constant. Where both are fixed, the difference has no error.
     """
-    x = _numbers(values)
-    if not 0 < level < 1:
-        raise InputError(f"level must lie between 0 and 1, got {level}")
-    if len(x) < 2:
-        return Interval(float(x[0]) if len(x) else np.nan, np.nan, np.nan, len(x))
-    if np.ptp(x) == 0:  # rounding in the mean would leave a width of 1e-16
-        return Interval(float(x[0]), float(x[0]), float(x[0]), len(x))
-    half = (
-        special.stdtrit(len(x) - 1, (1 + level) / 2) * x.std(ddof=1) / np.sqrt(len(x))
-    )
-    return Interval(*map(float, (x.mean(), x.mean() - half, x.mean() + half)), len(x))
-
-
-def p_value(values, edge: float = 0.0) -> float:
-    """Two-sided p-value of the t test that the mean is `edge`: below 0.05 where the 95 % interval
-    of `interval` excludes `edge`. NaN for fewer than two values."""
-    x = _numbers(values)
-    if len(x) < 2:
-        return np.nan
-    if np.ptp(x) == 0:
-        return float(x[0] == edge)
-    t = (x.mean() - edge) / (x.std(ddof=1) / np.sqrt(len(x)))
-    return float(2 * special.stdtr(len(x) - 1, -abs(t)))
-
-
-def holm(p_values) -> np.ndarray:
-    """Holm's adjusted p-values, in the order given.
-
-    NaN stands for a comparison that was planned but not made: it counts in the family and stays
-    NaN, so that a p-value does not depend on which of the others has been run already.
-    Raises InputError for p-values outside 0 to 1.
-    """
-    p = np.asarray(p_values, dtype=float)
-    if p.ndim != 1 or ((p < 0) | (p > 1)).any():
-        raise InputError(
-            f"p_values must be a flat list of numbers from 0 to 1, got {p_values!r}"
-        )
-    order = np.argsort(p)  # NaN goes last
-    adjusted = np.empty_like(p)
-    scaled = (len(p) - np.arange(len(p))) * p[order]
-    adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1)
-    return adjusted
-
-
-def benjamini_hochberg(p_values) -> np.ndarray:
-    """Benjamini and Hochberg's adjusted p-values, in the order given; NaN stays NaN, uncounted."""
-    p = np.array(p_values, dtype=float)
-    there = ~np.isnan(p)
-    if there.any():
-        p[there] = stats.false_discovery_control(p[there])
-    return p
-
-
-def paired(a: Mapping, b: Mapping) -> np.ndarray:
-    """Differences a - b of scores, or of arrays of one shape, for each seed that both have."""
-    return np.array([a[seed] - b[seed] for seed in a if seed in b], dtype=float)
-
-
-def resampled(gold, scores, n: int, seed: int = 0) -> np.ndarray:
-    """Spearman x 100 on `n` bootstrap resamples of the sentence pairs: (n,).
-
-    `gold` and `scores` hold one number a pair. Which pairs are drawn depends on `seed` and their
-    number alone, so that the differences of two systems' values are a paired bootstrap. NaN where
-    a correlation is undefined: scores not finite, or all of a resample equal.
-    Raises InputError for different lengths and gold scores that are not finite.
-    """
-    gold, scores = _numbers(gold, "gold"), np.asarray(scores, dtype=float)
-    pairs = len(gold)
-    if len(scores) != pairs:
-        raise InputError(f"scores has {len(scores)} values for {pairs} gold scores")
-    if not np.isfinite(scores).all():
-        return np.full(n, np.nan)
-    rng = np.random.default_rng(seed)
-    rows = max(1, BLOCK // pairs)
-    found = []
-    for start in range(0, n, rows):
-        index = rng.integers(0, pairs, size=(min(rows, n - start), pairs))
-        ranks = [stats.rankdata(values[index], axis=1) for values in (gold, scores)]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", stats.ConstantInputWarning)
-            found.append(100 * stats.pearsonr(*ranks, axis=1).statistic)
-    return np.concatenate(found)
+    x, y = (np.array(list(side.by_seed.values()), dtype=float) for side in (a, b))
+    if not len(x) or not len(y):
+        return Interval(math.nan, -math.inf, math.inf, 0)
+    if a.fixed and b.fixed:
+        gap = float(x[0] - y[0])
+        return Interval(gap, gap, gap, 1)
+    if a.fixed or b.fixed:
+        return interval(x - y[0] if b.fixed else x[0] - y, level)
+    if a.streams == b.streams:
+        shared = [seed for seed in a.by_seed if seed in b.by_seed]
+        return interval([a.by_seed[s] - b.by_seed[s] for s in shared], level)
+    n = min(len(x), len(y))
+    gap = float(x.mean() - y.mean())
+    if n < 2:
+        return Interval(gap, -math.inf, math.inf, n)
+    if x.std() == y.std() == 0:
+        return Interval(gap, gap, gap, n)
+    ends = stats.ttest_ind(x, y, equal_var=False).confidence_interval(level)
+    return Interval(gap, float(ends.low), float(ends.high), n)

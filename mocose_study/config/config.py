@@ -1,8 +1,8 @@
 """The Config of a run: every number that can change a result, with the study's own defaults.
 
-A Config is the experiment. Two configs that differ in a field that can change a result get
-different run ids. What cannot change one (device, workers, progress bars) is no field. Presets
-and profiles, which change many fields at once, stand in `profiles.py`.
+A Config is the experiment. Two that differ in a field have different run ids. What
+cannot change a result (device, workers, progress bars) is no field. Presets and
+profiles, which change many fields at once, stand in `profiles.py`.
 """
 
 import json
@@ -39,82 +39,51 @@ Weight = Annotated[float, Range(0, 100)]  # of a term of a loss
 class Config(Settings):
     """One run: what is trained, on what, how, and how its weights are chosen.
 
-    The method's own numbers are those of `mocose_lib.Settings`. Raises InputError on impossible
-    values.
+    The method's own numbers are those of `mocose_lib.Settings`. Raises InputError for
+    impossible values.
     """
 
     # what is trained, and what it is measured on
-    method: str = "mocose"  # a system, see `systems.METHODS`
+    method: str = "mocose"  # a system, see `mocose systems`
     encoder: str = "tiny"  # a folder under data/encoders, a path, or a hub name
-    encoder_init: Literal["pretrained", "random"] = (
-        "pretrained"  # random: its shape alone
-    )
+    encoder_init: Literal["pretrained", "random"] = "pretrained"
     corpus: str = "open"  # a name in CORPORA, a text file, or a data set of the hub
     corpus_size: Annotated[int, Range(2)] = 40_000  # sentences
-    benchmark: str = (
-        "open"  # open, real, sample (a part of open), or one's own "a.tsv,b.tsv"
-    )
-    dev: str = ""  # a file whose pairs choose checkpoints, in place of the benchmark's
+    benchmark: str = "open"  # open, real, sample (a part of open), or "a.tsv,b.tsv"
+    dev: str = ""  # a file of pairs that choose, in place of the benchmark's
     pooling: Literal["cls", "cls_pooler", "mean", "first_last"] = "cls"
     dropout: Share = 0.1
-    fast: bool = True  # the faster forms of `fast/`; their random numbers are others
+    fast: bool = True  # the faster forms of `fast/`, with other random numbers
 
-    # evaluation and choice of the checkpoint
-    selection: Literal["dev", "blind", "test", "last"] = (
-        "dev"  # blind: dev without test pairs
-    )
-    eval_max_length: Annotated[int, Range(4)] = 128  # tokens
+    # evaluation and choice of the checkpoint; blind: dev without test pairs
+    selection: Literal["dev", "blind", "test", "last"] = "dev"
+    eval_max_length: Annotated[int, Range(4, 100_000)] = 128  # tokens
     transfer: bool = False  # measure the transfer tasks, too
-    resamples: Count = 0  # of the test pairs, each scored once more
 
     # views
     crop: Share = 0.0  # tokens cut away at the two ends of a sentence
     word_deletion: Share = 0.0  # tokens left out, at least one
     text_augmentation: TextAugmentation = "none"
     augmentation_models: tuple[str, ...] = ()  # (): those of text_augment.models_of
-    augmentation_rate: Annotated[float, Range(0.001, 1)] = (
-        0.1  # of the words, at least one
-    )
-    augmented_views: Literal["target", "both"] = (
-        "both"  # which are rewritten or shortened
-    )
+    augmentation_rate: Annotated[float, Range(0.001, 1)] = 0.1  # of words, one or more
+    augmented_views: Literal["target", "both"] = "both"  # rewritten or shortened
     augment_at_evaluation: bool = False  # shuffle and cut-offs while scoring, too
 
     # other systems (systems/)
-    statistics: Literal["task", "corpus"] = (
-        "task"  # whitening, flow, SIF: texts they learn from
-    )
-    kept_dimensions: Positive | None = (
-        None  # whitening; None: all in which the vectors vary
-    )
-    vectors: str = (
-        "glove/glove.6B.50d.subset.txt.xz"  # a path, or a file of the data folder
-    )
-    sif: Annotated[float, Range(0, 1)] = (
-        0.0  # a of the weight a / (a + p(word)); 0: plain average
-    )
-    idf: bool = False  # word counts: weighted by inverse document frequency
-    mlp: Literal["training", "always", "never"] = (
-        "training"  # SimCSE: always: at evaluation, too
-    )
-    positives: Literal["same", "next_sentence", "next_three"] = (
-        "same"  # SimCSE: of a sentence
-    )
+    statistics: Literal["task", "corpus"] = "task"  # whitening, flow: what they see
+    kept_dimensions: Positive | None = None  # whitening; None: all that vary
+    vectors: str = "glove/glove.6B.50d.subset.txt.xz"  # a path, or a file of the data
+    mlp: Literal["training", "always", "never"] = "training"  # SimCSE's head
+    positives: Literal["same", "next_sentence", "next_three"] = "same"  # SimCSE
     two_encoders: bool = False  # SimCSE: each view has one
     same_mask: bool = False  # SimCSE: both views have one dropout mask
-    mlm_weight: Weight = 0.0  # SimCSE: of the auxiliary masked-language-model term
-    dropout_low: Share = (
-        0.0  # S-SimCSE: rates are drawn from U(dropout_low, dropout_high)
-    )
+    mlm_weight: Weight = 0.0  # SimCSE: of the auxiliary masked-word loss
+    dropout_low: Share = 0.0  # S-SimCSE: rates come from U(dropout_low, dropout_high)
     dropout_high: Share = 0.2
     sentence_dropout: bool = True  # S-SimCSE: each sentence draws its own rates
-    triplets: str = (
-        "nli/nli_triplets_small.tsv"  # supervised SimCSE: also a name of the hub
-    )
+    triplets: str = "nli/nli_triplets_small.tsv"  # supervised SimCSE; or a hub name
     hard_negatives: bool = True  # supervised SimCSE: contradictions are negatives
-    hard_negative_weight: Weight = (
-        1.0  # supervised SimCSE: alpha of a premise's contradiction
-    )
+    hard_negative_weight: Weight = 1.0  # supervised SimCSE: α of a contradiction
 
     def contradictions(self):
         yield from super().contradictions()
@@ -122,44 +91,15 @@ class Config(Settings):
 
     def identity(self) -> str:
         """The canonical text that names a run, the same for equal configs."""
-        values = asdict(self) | REMOVED
-        unused = [
-            name for name, neutral in ADDED_LATER.items() if values[name] == neutral
-        ]
-        return json.dumps(
-            {k: v for k, v in values.items() if k not in unused}, sort_keys=True
-        )
+        return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Config":
         """Builds a Config from parsed JSON. Raises InputError on an unknown field."""
-        values = {
-            k: tuples(v) for k, v in values.items() if (k, v) not in REMOVED.items()
-        }
+        values = {name: tuples(value) for name, value in values.items()}
         check_names(values)
         return cls(**values)
 
-
-# Fields that the first runs did not have, with the value that those runs had. They stay out of
-# a run's name while they have this value, so that a new field does not orphan finished runs.
-ADDED_LATER: dict[str, Any] = {"encode_rows": None, "compiled": "none"}
-
-# Fields that runs had and have no more, with the only value that they ever had.
-REMOVED: dict[str, Any] = {
-    "compiled": "none",
-    "ct_negatives": 7,
-    "ema_moment": "after_step",
-    "encode_rows": None,
-    "encoder_layers": None,
-    "flow_steps": 6,
-    "flow_width": 256,
-    "freeze_steps": 0,
-    "span_anchors": 2,
-    "span_min": 8,
-    "span_mlm_weight": 1.0,
-    "span_positives": 2,
-    "whitened_on": 0,
-}
 
 FIELDS = {field.name: field for field in fields(Config)}
 

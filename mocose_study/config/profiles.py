@@ -4,10 +4,10 @@ All of them stand in `profiles.toml`. A profile and a preset change fields of a 
 `configure` puts them together.
 """
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Literal
 
-from .config import SHORTENED, Config, check_names, choose, read_toml, tuples
+from .config import Config, check_names, choose, read_toml, tuples
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,11 @@ class PretrainConfig:
 
 @dataclass(frozen=True)
 class Profile:
-    """A size of the study: the fields of a Config that it changes, and what its grids run."""
+    """A size of the study: the fields of a Config that it changes, and its seeds."""
 
     fields: dict
-    width: int  # of its encoder's vectors; what a grid scales with the encoder is a multiple of it
-    seeds: int  # of every point
-    tier: int  # up to which points are run, see `sections.grid.Point`
-    stages: dict[str, dict] = field(
-        default_factory=dict
-    )  # fields of sections of that stage
+    width: int  # of its encoder's vectors; widths of points are multiples of it
+    seeds: int  # of every point; fewer than five give no verdict
 
 
 def _profile(shared: list[str], **own) -> Profile:
@@ -57,7 +53,10 @@ def _profile(shared: list[str], **own) -> Profile:
 
 
 _READ = read_toml(__package__, "profiles")
-PRESETS: dict[str, dict] = _READ["preset"]
+PRESETS: dict[str, dict] = {
+    preset: {name: tuples(value) for name, value in fields.items()}
+    for preset, fields in _READ["preset"].items()
+}
 PROFILES = {name: _profile(**table) for name, table in _READ["profile"].items()}
 PRETRAINING = {
     name: PretrainConfig(name, **{key: tuples(value) for key, value in table.items()})
@@ -75,14 +74,18 @@ def configure(profile: str = "quick", preset: str = "study", **changes) -> Confi
 
 
 def fields_of(profile: str, preset: str, **changes) -> dict:
-    """The fields that `configure` sets, not yet checked."""
+    """The fields that `configure` sets, not yet checked.
+
+    Another batch size changes the steps with it, so that as many sentences are seen.
+    """
     check_names(changes)
     size = choose(PROFILES, profile, "profile").fields
     values = {**size, **choose(PRESETS, preset, "preset"), **changes}
-    method = values.get("method", "mocose")
-    if method not in SHORTENED:  # systems without views to shorten
-        values["crop"] = changes.get("crop", 0.0)
-    if method != "mocose":  # they have no queue: a sentence's negatives are its batch
-        values["batch_negatives"] = changes.get("batch_negatives", True)
+    before = size.get("batch_size", Config.batch_size)
+    after = values.get("batch_size", before)
+    if isinstance(after, int) and after > 0:
+        for name in {"steps", "eval_every"} - changes.keys():
+            values[name] = max(1, round(size[name] * before / after))
+    if values.get("method", "mocose") != "mocose":
         values["fgsm_epsilon"] = changes.get("fgsm_epsilon", 0.0)
     return values

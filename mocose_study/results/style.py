@@ -76,22 +76,9 @@ def dots(ax: Axes, y: float, values: np.ndarray, color: str) -> None:
 
 
 def dot_rows(ax: Axes, rows: dict[str, np.ndarray]) -> None:
-    """The dots of every row {label: values}.
-
-    A control far outside the others' range is written as its mean: its dots would stretch the axis.
-    """
-    for y, label in sorted(enumerate(rows), key=lambda row: is_control(row[1])):
-        values, color = rows[label], color_of(label)
-        low, high = ax.get_xlim()
-        if is_control(label) and len(values) and not low < values.mean() < high:
-            place = {"transform": ax.get_yaxis_transform(), "va": "center"}
-            ax.text(0.01, y, f"◂ {values.mean():.1f}", color=color, **place)
-        else:
-            dots(ax, y, values, color)
-
-
-def is_control(label: str) -> bool:
-    return label.startswith("control: ")
+    """The dots of every row {label: values}."""
+    for y, (label, values) in enumerate(rows.items()):
+        dots(ax, y, values, color_of(label))
 
 
 def mark_legend(figure: Figure, marks: dict[str, tuple[str, str]]) -> None:
@@ -112,7 +99,7 @@ def mark_legend(figure: Figure, marks: dict[str, tuple[str, str]]) -> None:
 
 
 def log_axis(ax: Axes) -> None:
-    """A logarithmic x axis that shows 1, 2 and 5 of every power of ten, as plain numbers."""
+    """A logarithmic x axis that shows 1, 2 and 5 of each power of ten, as numbers."""
     ax.set_xscale("log")
     ax.xaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), minor_locator=NullLocator())
     ax.xaxis.set_major_formatter("{x:g}")

@@ -1,134 +1,204 @@
 """Run files gathered into tables."""
 
+from collections.abc import Sequence
 from dataclasses import astuple
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from mocose_study.claims.stats import interval
-from mocose_study.config import FIELDS
-from mocose_study.runs.files import read_whole, run_file
-from mocose_study.sections.grid import Grid
+from mocose_study.config import Config
+from mocose_study.data.files import study_folder
+from mocose_study.runs.files import read_whole, run_file, run_id
+from mocose_study.sections.section import Section
+from mocose_study.systems import draws
 
 METRIC = "sts_avg"  # of the chosen weights, mean over the test tasks, Spearman x 100
-LAST = (
-    "sts_last"  # the same of the weights after the last step; runs that train have it
-)
-ENDS = (
-    " all",
-    " mean",
-    " wmean",
-    METRIC,
-    LAST,
-    "sts_dev",
-    "open_avg",
-    "outside_avg",
-)  # Spearman
+LAST = "sts_last"  # the same of the weights after the last step
+PAPERS_METRIC = {METRIC: "avg", LAST: "avg", "sts_dev": "STS-B dev"}
+SPEARMAN = (" all", METRIC, LAST, "sts_dev", "open_avg", "outside_avg")
 SHAPE = ("alignment dev", "uniformity dev")
-OPTIMUM = (
-    0.0,
-    -4.0,
-)  # Figure 4 names none; this is perfect alignment and the best uniformity
+OPTIMUM = (0.0, -4.0)  # of alignment and uniformity; MoCoSE Figure 4 names none
 
 
-def records(grid: Grid, profile: str, seeds=None) -> list[tuple[str, dict]]:
-    """The label of its point and the record of every run of a grid that is done."""
-    found = (
-        (p.label, read_whole(run_file(c, profile)))
-        for p, c in grid.runs(profile, seeds)
-    )
-    return [(label, record) for label, record in found if record]
+def own_folder(profile: str) -> Path:
+    """Where a notebook's own runs go: runs/<profile>, which git ignores."""
+    return study_folder() / "runs" / profile
 
 
-def table_of(grid: Grid, profile: str, seeds=None) -> pd.DataFrame:
-    """One row for every run of the grid that exists.
+def record_of(config: Config, profile: str) -> dict | None:
+    """The record of a run, of the study's or of one's own; None where there is none."""
+    own = own_folder(profile) / f"{run_id(config)}.json"
+    return read_whole(run_file(config, profile)) or read_whole(own)
 
-    Columns: label of the point, profile, id, every field of the Config, every metric, resampled
-    (None, or the average on resampled test pairs), and what `derived` adds. A correlation that is
-    undefined, since all sentences have one vector, counts as 0: such vectors order nothing. So does
-    it in the average of the tasks.
+
+def records(section: Section, profile: str, seeds=None) -> list[tuple[str, dict]]:
+    """The label and the record of every run of a section that is done."""
+    runs = [(label, record_of(c, profile)) for label, c in section.runs(profile, seeds)]
+    return [(label, record) for label, record in runs if record]
+
+
+def table_of(section: Section, profile: str, seeds=None) -> pd.DataFrame:
+    """One row for every run of the section that is done.
+
+    Columns: label, profile, id, every field of the Config, every metric, and those of
+    `derived`. A correlation that is undefined, since all sentences have one vector,
+    counts as 0: such vectors order nothing.
     """
     rows = []
-    for label, record in records(grid, profile, seeds):
+    for label, record in records(section, profile, seeds):
         row = {"label": label, "profile": profile, "id": record["id"]}
-        row |= {
-            k: str(v) if isinstance(v, list) else v for k, v in record["config"].items()
-        }
-        metrics = record["metrics"].items()
-        row |= {k: 0.0 if v is None and k.endswith(ENDS) else v for k, v in metrics}
-        row[METRIC] = average(record["metrics"])
-        rows.append(row | {"resampled": record.get("resampled")} | derived(record))
-    none = ["label", "profile", "id", *FIELDS, METRIC, "finished", "best_step"]
-    return pd.DataFrame(rows, columns=None if rows else none)
-
-
-def average(metrics: dict) -> float:
-    """A run's `sts_avg`; where it is undefined, the mean over tasks with 0 for undefined ones."""
-    tasks = [v or 0.0 for k, v in metrics.items() if k.endswith(" test all")] or [0.0]
-    return float(np.mean(tasks)) if metrics[METRIC] is None else metrics[METRIC]
+        row |= record["config"] | record["metrics"] | derived(record)
+        undefined = [k for k, v in row.items() if v is None and k.endswith(SPEARMAN)]
+        rows.append(row | dict.fromkeys(undefined, 0.0))
+    return pd.DataFrame(rows, columns=None if rows else ["label", "seed", METRIC])
 
 
 def derived(record: dict) -> dict:
-    """Chosen step, seconds, end, whether the run collapsed, its nearness to the optimum.
+    """What a table needs beside a run's fields and metrics.
 
-    Nearness is minus the distance to the fixed optimum (MoCoSE Figure 4), so that more is better.
+    gain: over the weights at the start. test_best: the best checkpoint by the test
+    sets. nearness_l2: minus the distance of alignment and uniformity to `OPTIMUM`.
+    fixed: it draws nothing, so that one seed stands for all.
     """
-    progress, shape = (
-        record["progress"],
-        [record["metrics"].get(name) for name in SHAPE],
-    )
-    l1, l2 = (
-        None if None in shape else -distance_to_optimum(*shape, norm) for norm in (1, 2)
+    config = Config.from_dict(record["config"])
+    progress, metrics = record["progress"], record["metrics"]
+    tests = [row["test"] for row in progress.get("history", ()) if row.get("test")]
+    place = [metrics.get(name) for name in SHAPE]
+    near = (
+        None if None in place else -float(np.linalg.norm(np.subtract(place, OPTIMUM)))
     )
     return {
-        "best_step": progress["best_step"],
+        LAST: metrics.get(LAST, metrics[METRIC]),
+        "test_best": max(tests, default=None),
+        "best_step": progress.get("best_step"),
         "seconds": record["seconds"],
         "finished": record["stamp"].get("finished"),
-        "collapsed": float(bool(progress.get("collapsed"))),
-        "nearness_l1 dev": l1,
-        "nearness_l2 dev": l2,
+        "collapsed": bool(progress.get("collapsed")),
+        "nearness_l2 dev": near,
+        "distance": config.traceable_distance,
+        "fixed": not draws(config),
     }
 
 
 def summary(runs: pd.DataFrame, metric: str = METRIC) -> pd.DataFrame:
-    """Mean over the `n` seeds with a number, and its 95 % interval: label, mean, low, high, n."""
+    """Mean over the `n` seeds with a number, and its 95 % interval, a row a label."""
     points = runs.groupby("label", sort=False)
-    rows = [
-        (label, *astuple(interval(found[metric].dropna()))) for label, found in points
-    ]
+    rows = [(label, *astuple(interval(p[metric].dropna()))) for label, p in points]
     return pd.DataFrame(rows, columns=["label", "mean", "low", "high", "n"])
+
+
+def beside_paper(
+    section: Section, runs: pd.DataFrame, metric: str = METRIC
+) -> pd.DataFrame:
+    """A row a point: our mean, its interval and n; the last step; the paper's number.
+
+    Only differences can be compared with the paper, so both are also given as
+    distances from the median of the points that both have.
+    """
+    table = summary(runs, metric).set_index("label")
+    table = table.reindex([label for label in section.points if label in table.index])
+    if metric == METRIC:
+        table["last step"] = runs.groupby("label")[LAST].mean()
+    if paper := section.paper_values(PAPERS_METRIC.get(metric, metric)):
+        table["the paper"] = table.index.map(paper).astype(float)
+        both = table[table["the paper"].notna()]
+        table["ours, centred"] = table["mean"] - both["mean"].median()
+        centre = both["the paper"].median()
+        table["the paper, centred"] = table["the paper"] - centre
+    return table.rename_axis("point")
+
+
+def by_task(section: Section, runs: pd.DataFrame) -> pd.DataFrame:
+    """A row a system: the mean of each test task, and what `beside_paper` says."""
+    tasks = [column for column in runs if column.endswith(" test all")]
+    means = runs.groupby("label")[tasks].mean()
+    means = means.rename(columns=lambda column: column.removesuffix(" test all"))
+    whole = beside_paper(section, runs).rename(columns={"mean": "average"})
+    kept = [c for c in whole if "centred" not in c]
+    return means.reindex(whole.index).join(whole[kept])
+
+
+def curves(section: Section, profile: str, seeds=None, part="history") -> pd.DataFrame:
+    """The training's curves: label, seed, step, and what was measured.
+
+    part: "history", a row an evaluation; "trajectory", a row a look at the geometry.
+    """
+    rows = [
+        {"label": label, "seed": record["config"]["seed"], **row}
+        for label, record in records(section, profile, seeds)
+        for row in record["progress"].get(part, ())
+    ]
+    return pd.DataFrame(rows, columns=None if rows else ["label", "seed", "step"])
+
+
+def staleness(section: Section, profile: str, seeds=None) -> pd.DataFrame:
+    """The age of the queue in each point's runs, mean over seeds, in steps.
+
+    Equation 4 beside what was measured after a quarter, a half and three quarters of
+    the training, and the share that the oldest keys retain after a half of it
+    (`mocose_lib.evaluation.staleness`).
+    """
+    names = ("equation 4", "after 25 %", "after 50 %", "after 75 %", "oldest retains")
+    rows = []
+    for label, record in records(section, profile, seeds):
+        config = Config.from_dict(record["config"])
+        moments = record["progress"].get("staleness", ())
+        if len(moments) == 3 and moments[1]["retained"]:
+            reach = config.traceable_distance
+            measured = []
+            for (
+                moment
+            ) in moments:  # a queued key counts by the share of it that is left
+                left = float(np.dot(moment["retained"], moment["n"]))
+                measured.append(reach + (left - config.queue_size) / config.batch_size)
+            rows.append((label, reach, *measured, moments[1]["retained"][-1]))
+    return (
+        pd.DataFrame(rows, columns=["point", *names])
+        .groupby("point", sort=False)
+        .mean()
+    )
+
+
+def spectra(section: Section, profile: str, seeds=None) -> dict[str, list]:
+    """Singular values of every run that is done, by label."""
+    values: dict[str, list] = {}
+    for label, record in records(section, profile, seeds):
+        values.setdefault(label, []).append(record["spectrum"])
+    return values
+
+
+def differences(
+    runs: pd.DataFrame, labels: Sequence[str], reference: str, metric: str = METRIC
+) -> dict[str, np.ndarray]:
+    """By label, the differences from a point for each seed that both have."""
+    table = runs.pivot(index="seed", columns="label", values=metric)
+    if runs.loc[runs["label"] == reference, "fixed"].all():
+        table[reference] = table[reference].iloc[0]
+    found = {x: (table[x] - table[reference]).dropna().to_numpy(float) for x in labels}
+    return found
 
 
 def filled(template: str, **values) -> str:
     """A file of `templates/` with the values in their places."""
-    return (
-        (files(__package__) / "templates" / template)
-        .read_text("utf-8")
-        .format(**values)
-    )
+    path = files(__package__) / "templates" / template
+    return path.read_text("utf-8").format(**values)
 
 
-def markdown(table: pd.DataFrame) -> str:
-    """The table as Markdown: the first column to the left, numbers to the right, no NaN."""
-    told = table.apply(aligned, places=1).itertuples(index=False)
+def markdown(table: pd.DataFrame, places: int = 1) -> str:
+    """The table as Markdown: its first column to the left, numbers to the right."""
+    told = table.apply(aligned, places=places).itertuples(index=False)
     rows = [list(table), ["---"] + ["---:"] * (table.shape[1] - 1), *told]
     return "\n".join(f"| {' | '.join(map(str, row))} |" for row in rows)
 
 
-def aligned(column: pd.Series, places: int | None = None) -> pd.Series:
-    """The column for people: empty where there is no number; `places` decimals, or those needed."""
-    if column.dtype != float:
+def aligned(column: pd.Series, places: int = 2) -> pd.Series:
+    """The column for people: numbers with `places` decimals, empty where there is none."""
+    if column.dtype.kind != "f":
         return column.astype(object).where(column.notna(), "")
-    shortest = [
-        np.format_float_positional(value, trim="-") for value in column.dropna()
-    ]
-    places = places or max(
-        (len(number.partition(".")[2]) for number in shortest), default=0
+    whole = column.dropna().mod(1).eq(0).all() and column.name == "n"
+    return column.map(
+        lambda x: "" if np.isnan(x) else f"{x:.{0 if whole else places}f}"
     )
-    return column.map(lambda value: "" if np.isnan(value) else f"{value:.{places}f}")
-
-
-def distance_to_optimum(align: float, uniform: float, norm: int) -> float:
-    """L1 or L2 distance of (alignment, uniformity) to `OPTIMUM` (MoCoSE Figure 4)."""
-    return float(np.linalg.norm([align - OPTIMUM[0], uniform - OPTIMUM[1]], norm))

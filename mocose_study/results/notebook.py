@@ -1,0 +1,253 @@
+"""The three names of every section notebook: `open_section`, `answer`, `source`."""
+
+import ast
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+
+import pandas as pd
+from IPython import get_ipython
+from IPython.display import Markdown, clear_output, display
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+
+from mocose_study.config import PROFILES, InputError, choose
+from mocose_study.runs.files import run_id
+from mocose_study.runs.run import make_run, prepare, run_grid
+from mocose_study.sections import FUNCTIONS, SECTIONS
+from mocose_study.sections.section import Section
+
+from . import ledger, plots, tables
+from .tables import METRIC
+
+EVIDENCE = "tiny"  # the profile that answers where another has no verdicts
+TRIED = "quick"  # the profile of the cell "Try it"
+
+
+def open_section(
+    name: str,
+    profile: str = EVIDENCE,
+    seeds: Sequence[int] | None = None,
+    changes: Mapping | None = None,
+    run_missing: bool = False,
+    **numbers,
+) -> "Opened":
+    """A section with numbers of one's own, and its runs.
+
+    changes: fields for all of its points. Runs that are not of the study go to
+    runs/<profile>. Raises InputError for a name or value that is not possible.
+    """
+    check_parameters()
+    choose(PROFILES, profile, "profile")
+    chosen = choose(FUNCTIONS, name, "section")(**numbers).changed(**(changes or {}))
+    listed = isinstance(seeds, list | tuple) and len(seeds) > 0
+    if seeds is not None and not (listed and all(type(s) is int for s in seeds)):
+        raise InputError(f"seeds = {seeds!r} is not possible; give None, or [0, 1].")
+    opened = Opened(chosen, profile, seeds)
+    opened.make() if run_missing else opened.tell()
+    return opened
+
+
+def check_parameters() -> None:
+    """Raises InputError for a name that papermill has set and the notebook does not have.
+
+    Papermill puts its values into a cell of its own, behind the one with the defaults.
+    """
+    cells = getattr(get_ipython(), "user_ns", {}).get("In", [])
+    for before, cell in zip(cells, cells[1:], strict=False):
+        if cell.startswith("# Parameters\n"):
+            known = _assigned(before)
+            for name in _assigned(cell):
+                choose(dict.fromkeys(known), name, "parameter of this notebook")
+
+
+def _assigned(cell: str) -> list[str]:
+    targets = [n.targets[0] for n in ast.parse(cell).body if isinstance(n, ast.Assign)]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+class Opened:
+    """A section at a profile: its table, its figure, its verdicts, and one more point."""
+
+    def __init__(self, section: Section, profile: str, seeds=None):
+        self.section, self.profile, self.seeds = section, profile, seeds
+
+    @property
+    def runs(self) -> pd.DataFrame:
+        """A row a run that is done, see `tables.table_of`."""
+        return tables.table_of(self.section, self.profile, self.seeds)
+
+    def labels(self) -> list[str]:
+        there = set(self.runs["label"])
+        return [label for label in self.section.points if label in there]
+
+    def missing(self) -> list:
+        configs = self.section.configs(self.profile, self.seeds)
+        return [c for c in configs if not tables.record_of(c, self.profile)]
+
+    def tell(self) -> None:
+        missing = self.missing()
+        if missing:
+            total = len(self.section.configs(self.profile, self.seeds))
+            print(
+                f"{total - len(missing)} of {total} runs at profile {self.profile}; "
+                "run_missing = True makes the others."
+            )
+
+    def make(self) -> None:
+        """Makes the missing runs: the study's own in data/runs, others in runs/."""
+        ours = set(SECTIONS[self.section.name].configs(self.profile, self.seeds))
+        missing = self.missing()
+        run_grid([c for c in missing if c in ours], self.profile)
+        own = [c for c in missing if c not in ours]
+        run_grid(own, self.profile, folder=tables.own_folder(self.profile))
+
+    def table(self, metric: str = METRIC, places: int = 2) -> pd.DataFrame:
+        """Ours beside the paper's, a row a point."""
+        table = tables.beside_paper(self.section, self.runs, metric)
+        return table.apply(tables.aligned, places=places)
+
+    def by_task(self) -> pd.DataFrame:
+        return tables.by_task(self.section, self.runs).apply(tables.aligned)
+
+    def figure(
+        self, reference: str = "", metric: str = METRIC, stem=""
+    ) -> Figure | None:
+        """Differences from a point, ours and the paper's; saved with its table.
+
+        reference: a label; else the paper's best point, or the first.
+        """
+        runs, labels = self.runs, self.labels()
+        if not labels:
+            return None
+        paper = self.section.paper_values(tables.PAPERS_METRIC.get(metric, metric))
+        reference = self.reference(labels, paper, reference)
+        figure = plots.beside_paper(runs, labels, paper, reference, metric)
+        table = tables.beside_paper(self.section, runs, metric)
+        plots.save(figure, table, self.profile, stem or self.stem())
+        return figure
+
+    @staticmethod
+    def reference(labels: list[str], paper: dict, wanted: str = "") -> str:
+        known = [label for label in labels if label in paper]
+        return (
+            wanted if wanted in labels else max(known, key=paper.get, default=labels[0])
+        )
+
+    def stem(self, part: str = "") -> str:
+        number = self.section.notebook[:2]
+        return "_".join(filter(None, (number, self.section.name, part)))
+
+    def drawn(self, figure: Figure, table: pd.DataFrame, part: str) -> Figure:
+        """Saves a figure of another kind, with its table, under the section's name."""
+        plots.save(figure, table, self.profile, self.stem(part))
+        return figure
+
+    def curves(
+        self, y: str = "score", ylabel: str = "dev split, Spearman × 100", **axes
+    ) -> Figure | None:
+        """The training's curves; `part` "trajectory" has those of the geometry."""
+        part = axes.pop("part", "history")
+        table = tables.curves(self.section, self.profile, self.seeds, part)
+        if not len(table) or y not in table:
+            return None
+        return self.drawn(plots.curves(table, y, ylabel, **axes), table, f"{y}_curves")
+
+    def matrix(self, metric: str = METRIC) -> Figure | None:
+        """Labels "row, column" as a table of colours, ours beside the paper's."""
+        means = tables.summary(self.runs, metric).set_index("label")["mean"]
+        paper = self.section.paper_values(tables.PAPERS_METRIC.get(metric, metric))
+        if means.empty:
+            return None
+        values = unstacked(means, self.section)
+        theirs = unstacked(pd.Series(paper), self.section) if paper else None
+        title = f"ours, profile {self.profile}"
+        return self.drawn(plots.matrix(values, theirs, title), values, "matrix")
+
+    def verdicts(self) -> pd.DataFrame | Markdown:
+        """What the runs say to each claim, with rule, margin and least visible effect."""
+        if PROFILES[self.profile].seeds < 5:
+            told = (
+                f"Profile {self.profile} has one seed a point, so it gives no verdicts."
+            )
+            return Markdown(told)
+        return ledger.styled(ledger.of_section(self.section, self.profile, self.seeds))
+
+    def try_it(self, fields: Mapping, reference: str = "") -> Figure | None:
+        """Trains one more point at profile quick, and draws it into the figure.
+
+        fields: those of Settings or Config in which it differs from the base. {}: none.
+        """
+        if not fields:
+            print("mine = {} trains nothing.")
+            return None
+        label = ", ".join(f"{name} {value}" for name, value in fields.items())
+        paper = self.section.paper_values()
+        labels = self.labels() or list(self.section.labels(TRIED))
+        reference = self.reference(labels, paper, reference)
+        mine = {reference: self.section.config(reference, TRIED, 0)}
+        mine[label] = self.section.with_point(label, **fields).config(label, TRIED, 0)
+        prepare(list(mine.values()))
+        for name, config in mine.items():
+            path = tables.own_folder(TRIED) / f"{run_id(config)}.json"
+            make_run(config, path, bar=True, watch=Watch(name))
+        score = {
+            n: tables.record_of(c, TRIED)["metrics"][METRIC] for n, c in mine.items()
+        }
+        print(
+            f"{label}: {score[label]:.1f}; {reference}: {score[reference]:.1f} ({TRIED})"
+        )
+        own = {f"yours: {label}": score[label] - score[reference]}
+        runs = self.runs if len(self.runs) else None
+        if runs is None:
+            return None
+        return plots.beside_paper(runs, labels, paper, reference, METRIC, own)
+
+
+class Watch:
+    """Draws the curve of a run while it trains: called with its history."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __call__(self, history: list[dict]) -> None:
+        table = pd.DataFrame(history).assign(label=self.name, seed=0)
+        clear_output(wait=True)
+        figure = plots.curves(table, "score", "dev split, Spearman × 100")
+        display(figure)
+        plt.close(figure)
+
+
+def unstacked(values: pd.Series, section: Section) -> pd.DataFrame:
+    """Values by label "row, column" as a table, in the order of the points."""
+    pairs = [label.split(", ", 1) for label in values.index]
+    table = pd.Series(
+        values.to_numpy(float), pd.MultiIndex.from_tuples(pairs)
+    ).unstack()
+    rows, columns = (
+        list(dict.fromkeys(label.split(", ", 1)[i] for label in section.points))
+        for i in (0, 1)
+    )
+    return table.reindex(index=rows, columns=columns)
+
+
+def answer(section: str, *sentences: tuple[str, str, str]) -> Markdown:
+    """The answer on a notebook's first screen: sentences by a person, numbers by the runs.
+
+    Each is (claim, verdict, text); the text may hold {effect}, {low}, {high}, {paper}
+    and {n}. Where the runs no longer say that verdict, a warning stands beside it.
+    """
+    found = ledger.of_section(SECTIONS[section], EVIDENCE).set_index("id")
+    lines = []
+    for claim, word, text in sentences:
+        row = choose(found.T.to_dict(), claim, f"claim of {section}")
+        numbers = {k: f"{row[k]:.1f}" for k in ("effect", "low", "high", "paper")}
+        lines.append(text.format(n=row["n"], **numbers))
+        if row["verdict"] != word:
+            told = f"this sentence says *{word}*, the runs now say *{row['verdict']}*"
+            lines.append(f"\n\n> **Warning:** {told}.\n\n")
+    return Markdown(" ".join(lines))
+
+
+def source(*objects: Callable) -> Markdown:
+    """The source of functions or classes, as the library has it at this moment."""
+    return Markdown("\n".join(f"```python\n{inspect.getsource(o)}```" for o in objects))

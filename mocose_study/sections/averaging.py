@@ -1,0 +1,31 @@
+"""The moving average: how fast it follows, and what happens without it."""
+
+from .section import Points, section
+
+
+@section("04_ema", paper="mocose_table3", seeds=20, small=("0.5", "0.85"))
+def ema(decays=(0.5, 0.8, 0.85, 0.9, 0.95, 0.99)) -> Points:
+    """How fast should the target follow? MoCoSE Table 3, Figure 8."""
+    base = {"0.75 → 0.95": {}}  # the paper's main model, which its table leaves out
+    return base | {f"{decay:g}": {"ema_decay": decay} for decay in decays}
+
+
+@section("12_collapse", small=("0, 0.003", "0.85, 0.003"))
+def pace(decays=(0.0, 0.5, 0.85, 0.95, 0.99), rates=(1e-4, 3e-4, 1e-3, 3e-3)) -> Points:
+    """From which learning rate on does averaging matter? A question of this study."""
+    return {
+        f"{decay:g}, {rate:g}": {"ema_decay": decay, "lr": rate}
+        for rate in rates
+        for decay in decays
+    }
+
+
+@section("12_collapse", length=10, small=("MoCoSE", "predictor alone"))
+def collapse(decays=(0.0,)) -> Points:
+    """Do equal branches collapse? Is a predictor enough? MoCoSE A.2, Figures 5, 6."""
+    points = {"MoCoSE": {}, "untrained [CLS]": {"method": "untrained"}}
+    for decay in decays:
+        more = "" if decay == 0 else f", decay {decay:g}"
+        points[f"predictor alone{more}"] = {"ema_decay": decay}
+        points[f"symmetric{more}"] = {"ema_decay": decay, "predictor_layers": 0}
+    return points

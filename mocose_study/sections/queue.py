@@ -1,0 +1,101 @@
+"""Batch, queue, and the traceable distance that they make together."""
+
+from mocose_study.config import InputError, choose
+
+from .section import Points, section
+
+FILLS = {"none": 0, "quarter": 0.25, "half": 0.5, "all": 1}
+SLICES = {  # ages of keys, in keys; the newest is 0
+    "0-512": [[0, 512]],
+    "256-768": [[256, 768]],
+    "512-1024": [[512, 1024]],
+    "0-256+768-1024": [[0, 256], [768, 1024]],
+    "all": [],
+}
+
+
+@section("07_batch", paper="mocose_table6b", small=("64", "256"))
+def batch(batch_sizes=(32, 64, 128, 256)) -> Points:
+    """Does a larger batch help, where all see as many sentences? MoCoSE Table 6.b."""
+    return {f"{size}": {"batch_size": size} for size in batch_sizes}
+
+
+@section("07_batch", small=("32, 0.85", "64, 0.85"))
+def batch_decay(batch_sizes=(32, 64, 128, 256), decays=(0.5, 0.85, 0.95)) -> Points:
+    """Does the best decay depend on the batch? MoCoSE Figure 3."""
+    return {
+        f"{size}, {decay:g}": {"batch_size": size, "ema_decay": decay}
+        for size in batch_sizes
+        for decay in decays
+    }
+
+
+@section("08_queue", paper="mocose_table7", small=("128, quarter", "512, quarter"))
+def queue(
+    queue_sizes=(128, 256, 512, 1024, 4096),
+    initial_fills=("none", "quarter", "half", "all"),
+) -> Points:
+    """How long should the queue be, and how much of it random at first?
+
+    MoCoSE Table 7, Figures 11 and 12; a start of 128 vectors, its anonymous version.
+    """
+    points = {}
+    for size in queue_sizes:
+        for fill in initial_fills:
+            count = round(choose(FILLS, fill, "initial fill") * size)
+            points[f"{size}, {fill}"] = {
+                "queue_size": size,
+                "queue_init": count,
+                "paper": f"{size}, {fill}, {count}",
+            }
+    for size in {1024, 4096} & {*queue_sizes}:
+        points[f"{size}, 128 vectors"] = {"queue_size": size, "queue_init": 128}
+    return points
+
+
+@section("08_queue", paper="mocose_table8", length=1, small=("256-768", "all"))
+def slices(slices=tuple(SLICES)) -> Points:
+    """Which part of the queue makes the best negatives? MoCoSE Table 8.
+
+    Batch 256 and queue 1,024, as in the table.
+    """
+    shared = {"batch_size": 256, "queue_size": 1024, "queue_init": 128}
+    return {
+        name: shared | {"negatives_slice": choose(SLICES, name, "slice")}
+        for name in slices
+    }
+
+
+@section("08_queue", paper="mocose_anonymous_table8", small=("normal", "latest"))
+def queue_keys(policies=("normal", "latest", "oldest")) -> Points:
+    """Does the history that the queue keeps help? The anonymous version's Table 8."""
+    known = {
+        "normal": {},
+        "latest": {"queue_keys": "latest"},
+        "oldest": {
+            "queue_size": 1024,
+            "queue_init": 256,
+            "negatives_slice": [[512, 1024]],
+        },
+    }
+    return {name: choose(known, name, "policy") for name in policies}
+
+
+@section("09_traceable_distance", small=("η 0.5", "η 0.85"))
+def distance(
+    decays=(0.5, 0.75, 0.85, 0.9, 0.95, 0.97, 0.99),
+    queue_sizes=(128, 256, 1024, 2048, 4096),
+    batch_sizes=(32, 128, 256),
+) -> Points:
+    """Is there a best traceable distance, whatever makes it? MoCoSE Figures 2, 4, 13.
+
+    One of decay, queue and batch is varied; the others stay at 0.85, 512 and 64.
+    """
+    if not all(0 <= decay < 1 for decay in decays):
+        raise InputError(f"decays = {decays}; a decay lies from 0 to below 1.")
+    constant = {"ema_decay": 0.85}
+    return {
+        **{f"η {decay:g}": {"ema_decay": decay} for decay in decays},
+        **{f"K {size}": constant | {"queue_size": size} for size in queue_sizes},
+        **{f"B {size}": constant | {"batch_size": size} for size in batch_sizes},
+    }

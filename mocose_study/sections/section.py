@@ -1,0 +1,152 @@
+"""What a section is: a question, the points that answer it, and their runs.
+
+A section is a function of the numbers that it varies, with the paper's numbers as
+defaults. It returns its points; `section` makes a `Section` of them.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, wraps
+from typing import Any
+
+import pandas as pd
+
+from mocose_study.config import PROFILES, Config, InputError, choose, configure
+from mocose_study.data.files import shipped
+from mocose_study.systems import draws
+
+PAPERS_WIDTH = 768  # of BERT-base; widths of points are the paper's, and scale with it
+WIDTHS = ("predictor_dim", "kept_dimensions")
+ABOUT = ("preset", "paper")  # what a point has beside fields of a Config
+SMALL = ("smoke", "quick")  # profiles that run few points
+
+Points = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Section:
+    """The points of a section by label, and what they share.
+
+    A point has the fields in which it differs from the base. It may have a `preset`,
+    and as `paper` its name in the paper's table, where that is not its label.
+    """
+
+    name: str
+    question: str
+    notebook: str
+    points: Points
+    paper: str | None = None  # a table of data/paper
+    common: Mapping[str, Any] = field(default_factory=dict)  # fields of all points
+    length: float | None = None  # as a multiple of the profile's steps
+    seeds: int = 0  # where it needs more than the profile has
+    small: Sequence[str] = ()  # the points at `SMALL` profiles; all, where it has none
+    hub: Sequence[str] = ()  # points that need a model of the hub
+
+    def config(self, label: str, profile: str, seed: int) -> Config:
+        """The Config of a run. Raises InputError for impossible fields."""
+        size = choose(PROFILES, profile, "profile")
+        point = choose(self.points, label, f"point of section {self.name}")
+        own = {name: value for name, value in point.items() if name not in ABOUT}
+        fields = {**self.common, **own}
+        for name in fields.keys() & WIDTHS:
+            fields[name] = max(1, round(fields[name] * size.width / PAPERS_WIDTH))
+        if self.length and "steps" not in fields:
+            fields["steps"] = round(self.length * size.fields["steps"])
+        preset = point.get("preset", "study")
+        return configure(profile, preset, **fields, seed=seed)
+
+    def labels(self, profile: str) -> list[str]:
+        """The points that a profile runs."""
+        if profile in SMALL and self.small:
+            return [label for label in self.points if label in self.small]
+        has_hub = "/" in choose(PROFILES, profile, "profile").fields.get(
+            "encoder", "tiny"
+        )
+        return [label for label in self.points if has_hub or label not in self.hub]
+
+    def seeds_at(self, profile: str) -> range:
+        own = choose(PROFILES, profile, "profile").seeds
+        return range(own if own < 5 else max(own, self.seeds))
+
+    def runs(self, profile: str, seeds=None) -> list[tuple[str, Config]]:
+        """Label and Config of all runs, seed by seed, so that a part of them is of use.
+
+        What draws nothing runs with the first seed alone.
+        """
+        seeds = list(self.seeds_at(profile) if seeds is None else seeds)
+        found = []
+        for seed in seeds:
+            for label in self.labels(profile):
+                config = self.config(label, profile, seed)
+                if seed == seeds[0] or draws(config):
+                    found.append((label, config))
+        return found
+
+    def configs(self, profile: str, seeds=None) -> list[Config]:
+        return [config for _, config in self.runs(profile, seeds)]
+
+    def changed(self, **fields) -> "Section":
+        """The same section with fields changed in all of its points."""
+        return replace(self, common={**self.common, **fields})
+
+    def with_point(self, label: str, **fields) -> "Section":
+        """The same section with one more point, which all profiles run."""
+        points = {**self.points, label: fields}
+        small = (*self.small, label) if self.small else ()
+        return replace(self, points=points, small=small)
+
+    def paper_values(self, metric: str = "avg") -> dict[str, float]:
+        """The paper's number of each point that its table has, by label."""
+        if self.paper is None:
+            return {}
+        values = paper_numbers(self.paper, metric)
+        names = {
+            label: point.get("paper", label) for label, point in self.points.items()
+        }
+        return {label: values[name] for label, name in names.items() if name in values}
+
+
+def section(notebook: str, **about) -> Callable[[Callable[..., Points]], Callable]:
+    """Makes a function that returns points one that returns a `Section`.
+
+    Its docstring is the question. With other numbers than the defaults, small profiles
+    run all of its points. Raises InputError for a parameter that it does not have, or
+    that is no list.
+    """
+
+    def made(points: Callable[..., Points]) -> Callable[..., Section]:
+        signature = inspect.signature(points)
+        defaults = {p.name: p.default for p in signature.parameters.values()}
+
+        @wraps(points)
+        def called(**numbers) -> Section:
+            for name, values in numbers.items():
+                choose(defaults, name, f"parameter of section {points.__name__}")
+                if not isinstance(values, list | tuple) or not values:
+                    raise InputError(
+                        f"{name} = {values!r} is no list; give one, as [1, 2]."
+                    )
+            numbers = {name: tuple(values) for name, values in numbers.items()}
+            given = {**defaults, **numbers}
+            own = about if given == defaults else {**about, "small": ()}
+            question = " ".join(inspect.getdoc(points).split())
+            return Section(points.__name__, question, notebook, points(**given), **own)
+
+        return called
+
+    return made
+
+
+@cache
+def paper_table(name: str) -> pd.DataFrame:
+    """A table of the papers, data/paper/<name>.csv: names of a point, metric, value."""
+    path = shipped("paper") / f"{name}.csv"
+    frame = pd.read_csv(path, keep_default_na=False, dtype=str)
+    return frame.astype({"value": float})
+
+
+def paper_numbers(name: str, metric: str) -> dict[str, float]:
+    """A table's numbers of one metric, by name, as in "simcse, bert-base-uncased"."""
+    rows = paper_table(name).query("metric == @metric").itertuples(index=False)
+    return {", ".join(names): value for *names, _, value in rows}

@@ -1,0 +1,182 @@
+"""Tables and figures of SimCSE and S-SimCSE.
+
+SimCSE prints STS-B dev of the weights that dev chose; here it is dev of the last step,
+since the best checkpoint of a run that harms is its first one.
+"""
+
+from mocose_study.config import choose
+
+from .rate import best
+from .section import Points, section
+
+SIMCSE = {"method": "simcse", "selection": "last"} | best("SimCSE")
+SUPERVISED = {
+    "method": "simcse_supervised",
+    "mlp": "always",
+    "selection": "last",
+} | best("SimCSE supervised")
+ONE_VIEW = {"augmented_views": "target"}
+DELETE_ONE = ONE_VIEW | {"word_deletion": 0.001}  # so small a share is one word
+SYNONYM = ONE_VIEW | {"text_augmentation": "synonym"}
+
+
+@section("21_simcse", paper="simcse_table3", common=SIMCSE, small=("0", "0.1"))
+def simcse_dropout(rates=(0.0, 0.01, 0.05, 0.1, 0.15, 0.2, 0.5)) -> Points:
+    """Which dropout rate is best, and what if both views share one mask?
+
+    SimCSE Table 3.
+    """
+    points = {f"{r:g}": {"dropout": r, "paper": f"{r}, no"} for r in rates}
+    return points | {"same mask": {"same_mask": True, "paper": "0.1, yes"}}
+
+
+AUGMENTATIONS = {
+    "dropout only": {"paper": "none, , 0.1"},
+    "delete one word": DELETE_ONE | {"paper": "delete_one_word, , 0.1"},
+    "delete one word, no dropout": DELETE_ONE
+    | {"dropout": 0.0, "paper": "delete_one_word, , 0"},
+    "one synonym": SYNONYM | {"augmentation_rate": 0.001, "paper": "synonym, , 0.1"},
+    "MLM 15%": SYNONYM | {"augmentation_rate": 0.15, "paper": "mlm, 0.15, 0.1"},
+}
+
+
+@section("21_simcse", paper="simcse_table1", common=SIMCSE, small=("dropout only",))
+def simcse_augmentation(shares=(0.1, 0.2, 0.3)) -> Points:
+    """Can discrete augmentations take the place of dropout? SimCSE Table 1."""
+    points = dict(AUGMENTATIONS)
+    for share in shares:
+        cut = {"crop": share, "paper": f"crop, {share}, 0.1"}
+        dropped = {"word_deletion": share, "paper": f"word_deletion, {share}, 0.1"}
+        points[f"crop {share:.0%}"] = ONE_VIEW | cut
+        points[f"delete {share:.0%}"] = ONE_VIEW | dropped
+    return points
+
+
+OBJECTIVES = {
+    "itself": ({}, "simcse"),
+    "delete one word": (DELETE_ONE, "delete_one_word"),
+    "next sentence": ({"positives": "next_sentence"}, "next_sentence"),
+    "one of the next three": ({"positives": "next_three"}, "next_3_sentences"),
+}
+
+
+@section(
+    "21_simcse",
+    paper="simcse_table2",
+    common=SIMCSE
+    | {"corpus": "wiki_documents"},  # the next sentence needs running text
+    small=("itself",),
+)
+def simcse_objective(objectives=tuple(OBJECTIVES)) -> Points:
+    """Should a sentence predict itself, or the next one? SimCSE Table 2."""
+    points = {}
+    for name in objectives:
+        fields, paper = choose(OBJECTIVES, name, "objective")
+        points[name] = fields | {"paper": f"{paper}, 1"}
+        two = {"two_encoders": True, "paper": f"{paper}, 2"}
+        points[f"{name}, two encoders"] = fields | two
+    return points
+
+
+@section("21_simcse", paper="simcse_table6", common=SIMCSE, small=("MLP in training",))
+def simcse_pooling(mlps=("always", "training", "never")) -> Points:
+    """With which pooling and head should SimCSE be trained and measured?
+
+    SimCSE Table 6.
+    """
+    known = {
+        "always": ("MLP", "cls_pooler"),
+        "training": ("MLP in training", "cls_pooler_train_only"),
+        "never": ("no MLP", "cls"),
+    }
+    points = {}
+    for name in mlps:
+        label, paper = choose(known, name, "mlp")
+        points[label] = {"mlp": name, "paper": f"{paper}, simcse"}
+        own = SUPERVISED | {"mlp": name, "paper": f"{paper}, simcse_supervised"}
+        points[f"supervised: {label}"] = own
+    mean = {"mlp": "never", "pooling": "first_last", "paper": "first_last, simcse"}
+    return points | {"first-last": mean}
+
+
+@section("21_simcse", paper="simcse_tableD1", common=SUPERVISED, small=("0.05",))
+def simcse_temperature(temperatures=(0.001, 0.01, 0.05, 0.1, 1.0)) -> Points:
+    """Which temperature, and cosine or dot product? Supervised. SimCSE Table D.1."""
+    points = {
+        f"{t:g}": {"temperature": t, "paper": f"cosine, {t:g}"} for t in temperatures
+    }
+    dot = {"similarity": "dot", "temperature": 1.0, "paper": "dot, "}
+    return points | {"dot product": dot}
+
+
+@section("21_simcse", paper="simcse_table7", common=SUPERVISED, small=("α 1",))
+def simcse_hard_negatives(weights=(0.5, 1.0, 2.0)) -> Points:
+    """How much should a contradiction weigh as a hard negative? SimCSE Table 7."""
+    points = {
+        f"α {weight:g}": {
+            "hard_negative_weight": weight,
+            "paper": f"contradiction, {weight}",
+        }
+        for weight in weights
+    }
+    return {
+        "none": {"hard_negatives": False, "paper": "none, "},
+        **points,
+        "α 1, two encoders": {"two_encoders": True},
+    }
+
+
+@section("21_simcse", common=SIMCSE, small=("64, 0.001",))
+def simcse_batch(batch_sizes=(64, 128, 256), rates=(3e-4, 1e-3, 3e-3)) -> Points:
+    """Does the batch matter, once the rate suits it? SimCSE A, Table A.1."""
+    return {
+        f"{size}, {value:g}": {"batch_size": size, "lr": value}
+        for size in batch_sizes
+        for value in rates
+    }
+
+
+@section("21_simcse", common=SIMCSE | {"probe_every": 10}, small=("dropout only",))
+def simcse_trajectory(
+    views=("dropout only", "no dropout", "same mask", "delete one word"),
+):
+    """How do alignment and uniformity move in training? SimCSE Figure 2."""
+    known = {
+        "dropout only": {},
+        "no dropout": {"dropout": 0.0},
+        "same mask": {"same_mask": True},
+        "delete one word": DELETE_ONE,
+    }
+    points = {name: choose(known, name, "view") for name in views}
+    untrained = {"method": "untrained", "selection": "dev"}
+    random = {"encoder_init": "random"}
+    return points | {"untrained": untrained, "random encoder": random}
+
+
+@section(
+    "21_simcse",
+    paper="simcse_tableD2",
+    common=SUPERVISED | {"transfer": True},
+    small=("0",),
+)
+def simcse_mlm(weights=(0.0, 0.01, 0.1, 1.0)) -> Points:
+    """What does masked-word training beside it change? Supervised. SimCSE Table D.2."""
+    return {f"{weight:g}": {"mlm_weight": weight} for weight in weights}
+
+
+@section("22_s_simcse", paper="s_simcse_table1", seeds=7, small=("fixed rate",))
+def s_simcse(masks=("fixed rate", "sampled", "sampled, each sentence")) -> Points:
+    """Does it help to draw the dropout rate anew, for each sentence by itself?
+
+    S-SimCSE Table 1, with its seven seeds.
+    """
+    sampled = {"method": "s_simcse"} | best("S-SimCSE")
+    known = {
+        "fixed rate": {"method": "simcse", "paper": "simcse, no, bert-base-uncased"}
+        | best("SimCSE"),
+        "sampled": sampled
+        | {"sentence_dropout": False, "paper": "s_simcse, no, bert-base-uncased"},
+        "sampled, each sentence": sampled
+        | {"paper": "s_simcse, yes, bert-base-uncased"},
+    }
+    return {name: choose(known, name, "kind of mask") for name in masks}

@@ -1,0 +1,94 @@
+"""Every system of the papers, at its own best rate."""
+
+from mocose_study.config import choose
+
+from .rate import best
+from .section import Points, section
+
+SYSTEMS = {
+    "GloVe": {"method": "word_vectors", "paper": "glove, own"},
+    "untrained [CLS]": {"method": "untrained"},
+    "untrained mean": {"method": "untrained", "pooling": "mean"},
+    "untrained first-last": {
+        "method": "untrained",
+        "pooling": "first_last",
+        "paper": "first_last, bert-base-uncased",
+    },
+    "whitening": {
+        "method": "whitening",
+        "pooling": "first_last",
+        "paper": "whitening, bert-base-uncased",
+    },
+    "flow": {
+        "method": "flow",
+        "pooling": "first_last",
+        "paper": "flow, bert-base-uncased",
+    },
+    "IS-BERT": {"method": "is_bert", "paper": "is_bert, bert-base-uncased"},
+    "CT": {"method": "ct", "pooling": "mean", "paper": "ct_bert, bert-base-uncased"},
+    "DeCLUTR": {
+        "method": "declutr",
+        "pooling": "mean",
+        "corpus": "wiki_documents",
+        "paper": "declutr, roberta-base",
+    },
+    "SimCSE": {"method": "simcse", "paper": "simcse, bert-base-uncased"},
+    "S-SimCSE": {"method": "s_simcse"},
+    "SimCSE supervised": {
+        "method": "simcse_supervised",
+        "mlp": "always",
+        "paper": "simcse_supervised, bert-base-uncased",
+    },
+    "MoCoSE": {"paper": "mocose, bert-base-uncased"},
+    "MoCoSE, code": {"preset": "code", "fgsm_epsilon": 0.0},
+    "MoCoSE, described": {"preset": "described", "fgsm_epsilon": 0.0},
+    "decay 0": {"ema_decay": 0.0},
+}
+SMALL = ("untrained [CLS]", "untrained mean", "SimCSE", "MoCoSE", "decay 0")
+
+
+def points_of(systems) -> Points:
+    return {name: choose(SYSTEMS, name, "system") | best(name) for name in systems}
+
+
+@section("20_main_results", paper="mocose_table1", small=SMALL)
+def main_results(systems=tuple(SYSTEMS)) -> Points:
+    """How do all systems compare? MoCoSE Table 1; SimCSE Table 5, Figure 3.
+
+    One code path trains and measures them, each at its own best rate.
+    """
+    return points_of(systems)
+
+
+@section("20_main_results", length=47, small=("MoCoSE", "SimCSE"))
+def full_length(systems=("MoCoSE", "SimCSE", "MoCoSE, code", "decay 0")) -> Points:
+    """And over about the whole epoch of the paper, 14,000 steps?"""
+    return {
+        name: choose(SYSTEMS, name, "system") | {"eval_every": 500} for name in systems
+    }
+
+
+@section("10_geometry", small=("untrained [CLS]", "SimCSE", "MoCoSE"))
+def geometry(
+    systems=(
+        "untrained [CLS]",
+        "untrained first-last",
+        "whitening",
+        "flow",
+        "SimCSE",
+        "SimCSE supervised",
+        "MoCoSE",
+        "decay 0",
+    ),
+) -> Points:
+    """How are the vectors spread? MoCoSE Figures 4, 7; SimCSE Figures 3, F.1, G.1."""
+    return points_of(systems)
+
+
+@section("03_transfer", paper="mocose_table2", small=("SimCSE", "MoCoSE"))
+def transfer(
+    systems=("untrained [CLS]", "untrained mean", "IS-BERT", "SimCSE", "MoCoSE"),
+) -> Points:
+    """Do the vectors serve other tasks, too? MoCoSE Table 2; SimCSE Table E.1."""
+    points = points_of(systems)
+    return {label: fields | {"transfer": True} for label, fields in points.items()}
