@@ -64,7 +64,8 @@ def of_section(section: Section, profile: str, seeds=None) -> pd.DataFrame:
 
 
 def _papers(metric: str) -> str:
-    return PAPERS_METRIC.get(metric, metric.removesuffix(" test all"))
+    task = metric.removesuffix(" all").removesuffix(" test")
+    return PAPERS_METRIC.get(metric, task)
 
 
 def range_of(name: str, control: Claim | None, profile: str, runs: pd.DataFrame) -> str:

@@ -15,7 +15,11 @@ TO_CODE = {
     "pooler without tanh": {"pooler_activation": "none"},
     "queue grows as published": {"queue_growth": "published"},
     "the optimiser of the time": {"optimizer": "transformers_adamw"},
-    "last batch's FGSM gradient": {"fgsm_epsilon": 5e-9, "fgsm_gradient": "stale"},
+    "last batch's FGSM gradient": {
+        "fgsm_epsilon": 5e-9,
+        "fgsm_gradient": "stale",
+        "precision": "float32",  # bf16 would round the step away
+    },
     "chosen on the test sets": {"selection": "test"},
 }
 TO_DESCRIBED = {
