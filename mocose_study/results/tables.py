@@ -11,7 +11,7 @@ import pandas as pd
 from mocose_study.claims.stats import interval
 from mocose_study.config import Config
 from mocose_study.data.files import study_folder
-from mocose_study.runs.files import read_whole, run_file, run_id
+from mocose_study.runs.files import read_whole, run_file
 from mocose_study.sections.section import Section
 from mocose_study.systems import draws
 
@@ -31,8 +31,8 @@ def own_folder(profile: str) -> Path:
 
 def record_of(config: Config, profile: str) -> dict | None:
     """The record of a run, of the study's or of one's own; None where there is none."""
-    own = own_folder(profile) / f"{run_id(config)}.json"
-    return read_whole(run_file(config, profile)) or read_whole(own)
+    path = run_file(config, profile)
+    return read_whole(path) or read_whole(own_folder(profile) / path.name)
 
 
 def records(section: Section, profile: str, seeds=None) -> list[tuple[str, dict]]:

@@ -6,12 +6,14 @@ from mocose_study.config import choose
 
 from .section import Points, section
 
+SHARED = {"shared_embeddings": True}  # else no gradient goes through the keys
 TO_CODE = {
     "heads with dropout": {"head_dropout": 0.1},
     "η rises to 1": {"ema_decay": (0.75, 1.0), "ema_horizon": 0.96},
-    "shared embeddings": {"shared_embeddings": True},
-    "keys not detached": {"detach_keys": False},
-    "target projection trained": {"target_projection_trained": True},
+    "shared embeddings": SHARED,
+    "keys not detached": SHARED | {"detach_keys": False},
+    "target projection trained": SHARED
+    | {"detach_keys": False, "target_projection_trained": True},
     "pooler without tanh": {"pooler_activation": "none"},
     "queue grows as published": {"queue_growth": "published"},
     "the optimiser of the time": {"optimizer": "transformers_adamw"},
