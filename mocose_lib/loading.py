@@ -28,6 +28,8 @@ def readable(name: str | Path):
         raise InputError(f"encoder {str(name)!r} {cause}") from cause.__cause__
     except Exception as cause:  # whatever other people's code makes of strange files
         reason = str(cause).strip().partition("\n")[0] or type(cause).__name__
+        if "ignore_mismatched_sizes" in reason:
+            reason = "its weights are misshapen: they do not fit its config.json"
         if Path(name).is_dir():
             told_why = f"encoder {str(name)!r} is damaged: {reason}."
             raise InputError(told_why) from cause
@@ -87,9 +89,8 @@ def adapt(config, known: int, dropout: float) -> None:
 
 def damages(model: nn.Module, tokenizer, report: dict):
     """Whatever transformers would make up, or fail on in the middle of a training."""
-    lost = [*report["missing_keys"], *(k[0] for k in report.get("mismatched_keys", ()))]
-    if lost := [key for key in lost if "pooler" not in key]:
-        yield f"{len(lost)} of its weights are missing or misshapen, as {lost[0]!r}"
+    if lost := [key for key in report["missing_keys"] if "pooler" not in key]:
+        yield f"{len(lost)} of its weights are missing, as {lost[0]!r}"
     if not all(p.isfinite().all() for p in model.parameters()):
         yield "its weights hold NaN or infinity"
     if len(tokenizer) <= len(tokenizer.all_special_ids):

@@ -13,8 +13,8 @@ from torch.func import functional_call
 from torch.nn import functional as F
 
 from mocose_lib import Encoder, Settings
-from mocose_lib.trainer import batches
 from mocose_lib.train import MoCoSE, Text, train_step
+from mocose_lib.trainer import batches
 from mocose_study.config.profiles import PRESETS
 from mocose_study.systems.base import train_system
 from mocose_study.systems.simcse import SimCSE
