@@ -19,6 +19,7 @@ from pathlib import Path
 
 import datasets
 import numpy as np
+import pyarrow as pa
 from datasets.exceptions import DatasetGenerationError
 
 from mocose_lib.loading import content
@@ -99,13 +100,16 @@ def _hub_lines(name: str, revision: str | None) -> Iterator[str]:
     return filter(None, lines)
 
 
-def _rows(lines: Iterable[str]) -> Iterator[dict]:
+def _rows(name: str, lines: Iterable[str]) -> Iterator[dict]:
     """Sentences with the number of their document; an empty line ends a document."""
-    document = 0
+    document = count = 0
     for line in lines:
         document += not line
         if line:
+            count += 1
             yield {"sentence": line, "document": document}
+    if not count:
+        raise InputError(f"corpus {name!r} has no sentences.")
 
 
 def load_corpus(name: str, size: int) -> datasets.Dataset:
@@ -126,13 +130,12 @@ def load_corpus(name: str, size: int) -> datasets.Dataset:
     }
     with writing_the_cache():
         corpus = datasets.Dataset.from_generator(
-            lambda: itertools.islice(_rows(lines()), size),
+            lambda: itertools.islice(_rows(name, lines()), size),
             datasets.Features(columns),
             cache_dir=str(cache_folder()),
             fingerprint=cache_key("rows", size, *named),
         )
     wrong = {
-        "has no sentences": not len(corpus),
         f"has {len(corpus)} sentences, but corpus_size = {size}": len(corpus) < size,
         "repeats one sentence": len(set(corpus[:BATCH]["sentence"])) < 2,
     }
@@ -193,13 +196,16 @@ def cache_key(*parts) -> str:
 
 @contextmanager
 def writing_the_cache():
-    """Says in one sentence that the cache cannot be written."""
+    """Says in one sentence that the cache is damaged, or cannot be written."""
     try:
         yield
-    except (DatasetGenerationError, OSError) as error:
+    except (DatasetGenerationError, OSError, pa.ArrowInvalid) as error:
         cause = error.__cause__ or error  # `datasets` wraps what a generator raises
-        if isinstance(cause, OSError):
-            what = f"{cache_folder()} cannot be written ({cause.strerror or cause})"
-            instead = "free its disk, or let MOCOSE_STUDY name another folder"
+        if isinstance(cause, OSError | pa.ArrowInvalid):
+            why = getattr(cause, "strerror", None) or cause
+            what = f"{cache_folder()} is damaged or cannot be written ({why})"
+            instead = (
+                "delete it, free its disk, or let MOCOSE_STUDY name another folder"
+            )
             raise InputError(f"{what}; {instead}.") from cause
         raise cause from None
