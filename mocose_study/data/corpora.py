@@ -18,11 +18,9 @@ from functools import partial
 from pathlib import Path
 
 import datasets
-import numpy as np
 import pyarrow as pa
 from datasets.exceptions import DatasetGenerationError
 
-from mocose_lib.loading import content
 from mocose_study.config import InputError
 
 from . import sources
@@ -147,7 +145,7 @@ def load_corpus(name: str, size: int) -> datasets.Dataset:
 def tokenized(
     corpus: datasets.Dataset, tokenizer, max_length: int | None
 ) -> datasets.Dataset:
-    """Token ids in place of the sentences: columns input_ids and length.
+    """Token ids in place of the sentences: column input_ids.
 
     With `max_length` special tokens are added and long sentences cut; without, neither.
     """
@@ -157,13 +155,21 @@ def tokenized(
 
     def encoded(batch: dict) -> dict:
         ids = tokenizer(batch["sentence"], **options, **ids_alone, verbose=False)
-        return {"input_ids": ids["input_ids"], "length": [*map(len, ids["input_ids"])]}
+        return {"input_ids": ids["input_ids"]}
 
-    whole = datasets.Value("int32")
-    columns = {"input_ids": datasets.List(whole), "length": whole}
+    columns = {"input_ids": datasets.List(datasets.Value("int32"))}
     others = {k: kind for k, kind in corpus.features.items() if k != "sentence"}
-    key = cache_key("ids", corpus._fingerprint, content(tokenizer), max_length)
+    key = cache_key("ids", corpus._fingerprint, words_of(tokenizer), max_length)
     return mapped(key, corpus, encoded, others | columns)
+
+
+def words_of(tokenizer) -> str:
+    """All that decides the ids that `tokenizer` gives."""
+    if (backend := getattr(tokenizer, "backend_tokenizer", None)) is None:
+        return f"{tokenizer} {sorted(tokenizer.get_vocab().items())}"
+    backend.no_truncation()  # what its last call left
+    backend.no_padding()
+    return backend.to_str() + tokenizer.truncation_side
 
 
 def mapped(key: str, table: datasets.Dataset, function, columns: dict):
@@ -182,11 +188,6 @@ def mapped(key: str, table: datasets.Dataset, function, columns: dict):
             cache_file_name=str(cache_folder() / f"{key}.arrow"),
             new_fingerprint=key,
         )
-
-
-def column(ids, name: str) -> np.ndarray:
-    """A column of numbers of a Dataset at once; its own iterator would take minutes."""
-    return ids.data.table.column(name).to_numpy()
 
 
 def cache_key(*parts) -> str:

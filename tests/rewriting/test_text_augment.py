@@ -14,7 +14,7 @@ from mocose_study.data.files import cache_folder
 from mocose_study.rewriting import rewrite, text_augment
 from mocose_study.rewriting.tokens import crop, delete, mask_tokens
 from mocose_study.runs import run
-from mocose_study.systems import METHODS
+from mocose_study.systems import fit
 from mocose_study.systems.base import load_encoder, training_ids
 from mocose_study.systems.simcse import SimCSE
 
@@ -142,8 +142,8 @@ def test_who_sees_the_rewritten_text(small, monkeypatch, views):
 
     monkeypatch.setattr(loop, "make_view", make_view)
     monkeypatch.setattr(SimCSE, "views", of_simcse)
-    METHODS["mocose"](config, bar=False)
-    METHODS["simcse"](small(method="simcse", **changes), bar=False)
+    fit(config, bar=False)
+    fit(small(method="simcse", **changes), bar=False)
     assert len(seen) == config.steps * config.batch_size and set(seen) <= pairs
 
 
