@@ -72,9 +72,9 @@ def test_a_flow_starts_with_features_of_mean_0_and_variance_1(small):
 def test_a_flow_is_trained_and_its_encoder_is_not(small, statistics, lengths):
     """A vector has no length: `batch_lengths` changes nothing."""
     training = dict(
-        steps=30, eval_every=10, batch_size=32, head_lr=3e-3, selection="last"
+        steps=30, eval_every=10, batch_size=32, lr=3e-3, selection="last"
     )
-    texts = dict(pooling="first_last", statistics=statistics, batch_lengths=lengths)
+    texts = dict(pooling="first_last", statistics=statistics)
     config = small(method="flow", **training, **texts)
     system, fresh = built(Flow, config), load_encoder(config, "cpu")
     progress = train_system(config, system, bar=False).progress
