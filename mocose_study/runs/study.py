@@ -20,11 +20,10 @@ from mocose_study.data import benchmarks, corpora, encoders
 from mocose_study.data.atomic import write_atomically
 from mocose_study.data.files import cache_folder, study_folder
 from mocose_study.data.labelled import transfer_tasks
-from mocose_study.data.sources import sha256
+from mocose_study.data.sources import data_file, sha256
 from mocose_study.fast.processor import default_device, processor
 from mocose_study.sections import SECTIONS
 from mocose_study.systems import SYSTEMS, fit
-from mocose_study.systems.base import data_file
 
 from .files import read_whole, run_file
 from .pool import end_with, outcomes, worker_count
