@@ -39,7 +39,7 @@ from mocose_study.systems import METHODS
 WARM = 3  # steps before the clock starts
 SENTENCES = 4_000
 ENDLESS = {"steps": 1_000_000, "eval_every": 1_000_000, "corpus_size": SENTENCES}
-ENDLESS |= {"batch_lengths": "mixed", "batch_negatives": True, "mlp": "never"}
+ENDLESS |= {"batch_negatives": True, "mlp": "never"}
 ENDLESS |= {"queue_init": 512, "fgsm_epsilon": 5e-9, "fgsm_gradient": "stale"}
 SIDE = {"cpu": 1024, "cuda": 8192}  # of two square matrices, for the fastest product
 OURS = {"authors' code": "MoCoSE", "sentence-transformers": "SimCSE", "floor": "MoCoSE"}
