@@ -57,7 +57,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except KeyboardInterrupt:
-        then = command.interrupted() if command else "nothing had begun"
+        then = command.INTERRUPTED if command else "nothing had begun"
         said, code = f"interrupted; {then}", 130
     except Exception as wrong:
         said, code = sentence(wrong), 2

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 class Command:
     """A command that starts over when it is interrupted."""
 
-    def interrupted(self) -> str:
-        return "nothing is kept, and the same command starts over"
+    INTERRUPTED = "nothing is kept, and the same command starts over"
 
 
 @dataclass(frozen=True)

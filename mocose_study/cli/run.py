@@ -96,12 +96,13 @@ class Run(Sized):
         except OSError as cause:
             print(f"{self.log} has no curves: {cause.strerror}")
 
-    def interrupted(self) -> str:
+    @property
+    def INTERRUPTED(self) -> str:
         from mocose_study.runs.run import checkpoint_of
 
         if checkpoint_of(self.path().stem).path.exists():
             return "the same command goes on from here"
-        return super().interrupted()
+        return Sized.INTERRUPTED
 
 
 def check_writable(folder: Path) -> None:

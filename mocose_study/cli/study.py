@@ -19,6 +19,7 @@ def _text(table) -> str:
 class Grid(Sized):
     """All missing runs of sections. Without a section, lists them, and their cost."""
 
+    INTERRUPTED = "finished runs are kept, and the same command makes the rest"
     sections: Positional[tuple[str, ...]] = ()  # As `mocose sections` lists, or all.
     seeds: tuple[int, ...] | None = None  # Of every point; default: the profile's.
     # Processes side by side, 0: in this one; default: MOCOSE_WORKERS, or one a core.
@@ -51,14 +52,12 @@ class Grid(Sized):
         print("Hours are those of one process, by the section's finished runs.")
         print("`mocose grid SECTION` makes those of a section, `mocose grid all` all.")
 
-    def interrupted(self) -> str:
-        return "finished runs are kept, and the same command makes the rest"
-
 
 @dataclass(frozen=True)
 class Study(Sized):
     """What is missing of the study at a profile: runs, then executed notebooks."""
 
+    INTERRUPTED = "what is done is kept, and the same command makes the rest"
     notebooks: str = ""  # Those to make, as "04 20"; default: all.
     workers: int | None = None  # Processes side by side; default: as for `mocose grid`.
 
@@ -66,9 +65,6 @@ class Study(Sized):
         from mocose_study.runs.study import study
 
         study(self.profile, self.notebooks, self.workers)
-
-    def interrupted(self) -> str:
-        return "what is done is kept, and the same command makes the rest"
 
 
 @dataclass(frozen=True)
@@ -119,13 +115,12 @@ class Claims(Sized):
 class Report(Sized):
     """The executed notebooks of a profile as a site."""
 
+    INTERRUPTED = "an earlier report is as it was, and the same command starts over"
+
     def main(self) -> None:
         from mocose_study.results.site import make_report
 
         print(make_report(self.profile))
-
-    def interrupted(self) -> str:
-        return "an earlier report is as it was, and the same command starts over"
 
 
 @dataclass(frozen=True)
@@ -170,6 +165,7 @@ class Bench(Sized):
 class Pretrain(Data):
     """Trains an encoder on masked words into data/encoders/<name>; can be interrupted."""
 
+    INTERRUPTED = "the same command goes on from the last checkpoint, if there is one"
     profile: str = "tiny"  # A profile of pre-training, such as tiny or mini.
     folder: Path | None = None  # For the encoder; default: data/encoders/<profile>.
     card: bool = False  # Only writes the model card anew, with the scores of its runs.
@@ -187,9 +183,6 @@ class Pretrain(Data):
             make_encoder(config, folder)
         write_card(folder, config)
         print(folder)
-
-    def interrupted(self) -> str:
-        return "the same command goes on from the last checkpoint, if there is one"
 
 
 @dataclass(frozen=True)

@@ -28,16 +28,13 @@ def instruction_sets() -> list[str]:
 
 def fast_in_bf16(device: str) -> bool:
     """Whether it has units for bf16; without them bf16 is many times slower."""
-    return device != "cpu" or not {"avx512_bf16", "amx_bf16"}.isdisjoint(
-        instruction_sets()
-    )
+    units = {"avx512_bf16", "amx_bf16"}
+    return device != "cpu" or bool(units & set(instruction_sets()))
 
 
 def check_precision(config: Config, device: str) -> None:
     """Raises InputError when bf16 is asked of a processor without units for it."""
     if config.precision == "bf16" and not fast_in_bf16(device):
-        raise InputError(
-            "precision = 'bf16' is many times slower than float32 on this processor, "
-            "which has neither avx512_bf16 nor AMX; set precision = 'float32', or use "
-            "a GPU."
-        )
+        what = "precision = 'bf16' is many times slower than float32 on this processor"
+        why = "which has neither avx512_bf16 nor AMX"
+        raise InputError(f"{what}, {why}; set precision = 'float32', or use a GPU.")

@@ -98,16 +98,14 @@ def read_run(path: Path) -> dict:
 
 
 def check_shape(record: dict) -> None:
-    """Raises ValueError where a part is missing, or is not what it must be."""
-    if missing := [name for name in OBJECTS if not isinstance(record.get(name), dict)]:
-        raise ValueError(f"it has no {missing[0]}")
-    numbers = [record.get("seconds", "no number"), *record["metrics"].values()]
-    if odd := [x for x in numbers if not isinstance(x, int | float | None)]:
-        raise ValueError(f"{odd[0]!r:.60} is no number")
-    for part in ("history", "trajectory"):
-        rows = record["progress"].get(part, [])
-        if not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
-            raise ValueError(f"its {part} is no list of rows")
+    """Raises an error where a part is missing, or is not what it must be."""
+    progress = record["progress"]
+    rows = (*progress.get("history", ()), *progress.get("trajectory", ()))
+    if not all(isinstance(x, dict) for x in (*map(record.get, OBJECTS), *rows)):
+        raise ValueError("a part of it is missing or misshapen")
+    numbers = (record["seconds"], *record["metrics"].values())
+    if not all(isinstance(x, int | float | None) for x in numbers):
+        raise ValueError("a metric is no number")
 
 
 def digest(record: dict) -> str:
@@ -124,13 +122,10 @@ def write_curves(record: dict, folder: Path) -> None:
     """The training's curves as CSV and for TensorBoard, below `folder`/<run id>."""
     from torch.utils.tensorboard import SummaryWriter
 
-    target = folder / record["id"]
-    with SummaryWriter(str(target)) as writer:
-        for part in ("history", "trajectory"):
-            rows = record["progress"].get(part, [])
-            if rows:
-                pd.DataFrame(rows).to_csv(target / f"{part}.csv", index=False)
-            for row in rows:
-                for name in row.keys() - {"step"}:
-                    if row[name] is not None:
-                        writer.add_scalar(f"{part}/{name}", row[name], row["step"])
+    for part in ("history", "trajectory"):
+        if rows := record["progress"].get(part):
+            table, target = pd.DataFrame(rows).set_index("step"), folder / record["id"]
+            with SummaryWriter(str(target)) as writer:
+                for (step, name), value in table.stack().items():
+                    writer.add_scalar(f"{part}/{name}", value, step)
+            table.to_csv(target / f"{part}.csv")

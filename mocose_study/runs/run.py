@@ -102,6 +102,8 @@ def prepare(configs: Sequence[Config], bar: bool = False) -> None:
     for config in configs:
         check(config)
         check_precision(config, device)
+        if not config.benchmark.strip():
+            raise InputError("benchmark = '' names no pairs; leave it out.")
         own = config.benchmark not in benchmarks.BENCHMARKS
         if own and config.selection == "dev" and not config.dev:
             warn_once(

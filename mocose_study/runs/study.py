@@ -60,7 +60,9 @@ def study(profile: str, wanted: str = "", workers: int | None = None) -> None:
             run_grid(configs, profile, workers)
         except InputError as failed:
             failures.append(str(failed))
-        waiting = [name for name in runs if not is_as_made(name, profile)]
+        paths = {n: [run_file(c, profile) for c in found] for n, found in runs.items()}
+        whole = (n for n, files in paths.items() if all(f.exists() for f in files))
+        waiting = [name for name in whole if not is_as_made(name, profile)]
         execution = partial(execute, profile=profile)
         for name, _, error in outcomes(execution, waiting, workers):
             print(f"{name}: {error or 'executed'}", flush=True)
@@ -133,7 +135,7 @@ def plan(profile: str, runs: dict, records: dict, workers: int) -> list[str]:
     missing = [config for config, record in records.items() if not record]
     known = [record for record in records.values() if record]
     if missing and not known:
-        known = trial(missing[0])
+        known = trial(max(missing, key=lambda config: config.method == "mocose"))
     large = configure(profile).encoder in encoders.PINNED
     side = 1 if large else max(min(workers, len(missing)), 1)
 
@@ -175,11 +177,9 @@ def files_of(notebook: str, profile: str) -> dict[str, str]:
 
     One without sections, such as the ledger, has the runs of all.
     """
-    owners = (
-        [notebook] if sections_of(notebook) else {s.notebook for s in SECTIONS.values()}
-    )
+    everyone, folder = {s.notebook for s in SECTIONS.values()}, study_folder()
+    owners = [notebook] if notebook in everyone else everyone
     runs = (run_file(c, profile) for name in owners for c in configs_of(name, profile))
-    folder = study_folder()
     figures = sorted(folder.glob(f"figures/{profile}/{notebook[:2]}_*"))
     own = (folder / "notebooks" / f"{notebook}.ipynb", executed(notebook, profile))
     there = (path for path in (*own, *figures, *runs) if path.is_file())
@@ -196,9 +196,9 @@ def marker_of(notebook: str, profile: str) -> Path:
 
 def is_as_made(notebook: str, profile: str) -> bool:
     marker = marker_of(notebook, profile)
-    return marker.exists() and marker.read_text() == json.dumps(
-        files_of(notebook, profile)
-    )
+    if not marker.exists():
+        return False
+    return json.loads(marker.read_text()) == files_of(notebook, profile)
 
 
 def execute(notebook: str, profile: str) -> None:

@@ -202,7 +202,7 @@ def pipe(path):
 
 
 DAMAGES = {
-    "truncated": lambda p: p.write_text(p.read_text()[:500]),
+    "truncated": lambda p: p.write_text(p.read_text()[:200]),
     "binary": lambda p: p.write_bytes(b"\xff\xfe\x00" * 40),
     "a list": lambda p: p.write_text("[]"),
     "200,000 brackets": lambda p: p.write_text("[" * 200_000),
