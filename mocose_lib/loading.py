@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import torch
@@ -62,6 +63,11 @@ def open_model(name: str | Path, layers: int | None, dropout: float, **where):
     tokenizer = AutoTokenizer.from_pretrained(name, **where)
     for what in damages(model, tokenizer, report):
         raise InputError(f"is damaged: {what}.")
+    with (
+        TemporaryDirectory() as folder
+    ):  # what fails to save, fails before the training
+        config.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
     check_reading(model)
     if tokenizer.pad_token_id is None:  # padding is masked: any token will do
         first = tokenizer("")["input_ids"][0]
