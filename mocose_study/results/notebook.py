@@ -2,7 +2,9 @@
 
 import ast
 import inspect
+import logging
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 
 import pandas as pd
 from IPython import get_ipython
@@ -11,7 +13,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from mocose_study.config import PROFILES, InputError, choose
-from mocose_study.runs.files import run_id
+from mocose_study.runs.files import run_file
 from mocose_study.runs.run import make_run, prepare, run_grid
 from mocose_study.sections import FUNCTIONS, SECTIONS
 from mocose_study.sections.section import Section
@@ -20,6 +22,7 @@ from . import ledger, plots, tables
 from .tables import METRIC
 
 EVIDENCE = "tiny"  # the profile that answers where another has no verdicts
+DEV = "dev split, Spearman × 100"
 TRIED = "quick"  # the profile of the cell "Try it"
 
 
@@ -53,7 +56,7 @@ def check_parameters() -> None:
     Papermill puts its values into a cell of its own, behind the one with the defaults.
     """
     cells = getattr(get_ipython(), "user_ns", {}).get("In", [])
-    for before, cell in zip(cells, cells[1:], strict=False):
+    for before, cell in pairwise(cells):
         if cell.startswith("# Parameters\n"):
             known = _assigned(before)
             for name in _assigned(cell):
@@ -142,9 +145,7 @@ class Opened:
         plots.save(figure, table, self.profile, self.stem(part))
         return figure
 
-    def curves(
-        self, y: str = "score", ylabel: str = "dev split, Spearman × 100", **axes
-    ) -> Figure | None:
+    def curves(self, y: str = "score", ylabel: str = DEV, **axes) -> Figure | None:
         """The training's curves; `part` "trajectory" has those of the geometry."""
         part = axes.pop("part", "history")
         table = tables.curves(self.section, self.profile, self.seeds, part)
@@ -187,34 +188,46 @@ class Opened:
         mine = {reference: self.section.config(reference, TRIED, 0)}
         mine[label] = self.section.with_point(label, **fields).config(label, TRIED, 0)
         prepare(list(mine.values()))
+        score = {}
         for name, config in mine.items():
-            path = tables.own_folder(TRIED) / f"{run_id(config)}.json"
-            make_run(config, path, bar=True, watch=Watch(name))
-        score = {
-            n: tables.record_of(c, TRIED)["metrics"][METRIC] for n, c in mine.items()
-        }
-        print(
-            f"{label}: {score[label]:.1f}; {reference}: {score[reference]:.1f} ({TRIED})"
-        )
+            path = run_file(config, TRIED, tables.own_folder(TRIED))
+            with Watch(name):
+                make_run(config, path, bar=True)
+            score[name] = tables.record_of(config, TRIED)["metrics"][METRIC]
+        told = ", ".join(f"{name}: {value:.1f}" for name, value in score.items())
+        print(f"{told} (profile {TRIED})")
         own = {f"yours: {label}": score[label] - score[reference]}
-        runs = self.runs if len(self.runs) else None
-        if runs is None:
+        if not len(self.runs):
             return None
-        return plots.beside_paper(runs, labels, paper, reference, METRIC, own)
+        return plots.beside_paper(self.runs, labels, paper, reference, METRIC, own)
 
 
-class Watch:
-    """Draws the curve of a run while it trains: called with its history."""
+class Watch(logging.Handler):
+    """Draws a run's curve while it trains: the trainer logs every evaluation."""
 
-    def __init__(self, name: str):
-        self.name = name
+    def __init__(self, run: str):
+        super().__init__()
+        self.run, self.rows = run, []
 
-    def __call__(self, history: list[dict]) -> None:
-        table = pd.DataFrame(history).assign(label=self.name, seed=0)
+    def emit(self, record: logging.LogRecord) -> None:
+        if not isinstance(record.args, Mapping) or "score" not in record.args:
+            return
+        self.rows.append({"label": self.run, "seed": 0, **record.args})
         clear_output(wait=True)
-        figure = plots.curves(table, "score", "dev split, Spearman × 100")
+        figure = plots.curves(pd.DataFrame(self.rows), "score", DEV)
         display(figure)
         plt.close(figure)
+
+    def __enter__(self) -> None:
+        logger = logging.getLogger("mocose_lib.trainer")
+        self.before = logger.level
+        logger.setLevel(logging.INFO)
+        logger.addHandler(self)
+
+    def __exit__(self, *_) -> None:
+        logger = logging.getLogger("mocose_lib.trainer")
+        logger.removeHandler(self)
+        logger.setLevel(self.before)
 
 
 def unstacked(values: pd.Series, section: Section) -> pd.DataFrame:
