@@ -3,6 +3,7 @@
 import ast
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 
 import pandas as pd
 from IPython import get_ipython
@@ -17,6 +18,7 @@ from mocose_study.sections import FUNCTIONS, SECTIONS
 from mocose_study.sections.section import Section
 
 from . import ledger, plots, tables
+from .panels import Panels
 from .tables import METRIC
 
 EVIDENCE = "tiny"  # the profile that answers where another has no verdicts
@@ -53,7 +55,7 @@ def check_parameters() -> None:
     Papermill puts its values into a cell of its own, behind the one with the defaults.
     """
     cells = getattr(get_ipython(), "user_ns", {}).get("In", [])
-    for before, cell in zip(cells, cells[1:], strict=False):
+    for before, cell in pairwise(cells):
         if cell.startswith("# Parameters\n"):
             known = _assigned(before)
             for name in _assigned(cell):
@@ -65,7 +67,7 @@ def _assigned(cell: str) -> list[str]:
     return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
-class Opened:
+class Opened(Panels):
     """A section at a profile: its table, its figure, its verdicts, and one more point."""
 
     def __init__(self, section: Section, profile: str, seeds=None):
@@ -158,8 +160,8 @@ class Opened:
         paper = self.section.paper_values(tables.PAPERS_METRIC.get(metric, metric))
         if means.empty:
             return None
-        values = unstacked(means, self.section)
-        theirs = unstacked(pd.Series(paper), self.section) if paper else None
+        values = tables.unstacked(means, self.section)
+        theirs = tables.unstacked(pd.Series(paper), self.section) if paper else None
         title = f"ours, profile {self.profile}"
         return self.drawn(plots.matrix(values, theirs, title), values, "matrix")
 
@@ -217,29 +219,17 @@ class Watch:
         plt.close(figure)
 
 
-def unstacked(values: pd.Series, section: Section) -> pd.DataFrame:
-    """Values by label "row, column" as a table, in the order of the points."""
-    pairs = [label.split(", ", 1) for label in values.index]
-    table = pd.Series(
-        values.to_numpy(float), pd.MultiIndex.from_tuples(pairs)
-    ).unstack()
-    rows, columns = (
-        list(dict.fromkeys(label.split(", ", 1)[i] for label in section.points))
-        for i in (0, 1)
-    )
-    return table.reindex(index=rows, columns=columns)
-
-
 def answer(section: str, *sentences: tuple[str, str, str]) -> Markdown:
     """The answer on a notebook's first screen: sentences by a person, numbers by the runs.
 
     Each is (claim, verdict, text); the text may hold {effect}, {low}, {high}, {paper}
     and {n}. Where the runs no longer say that verdict, a warning stands beside it.
     """
-    found = ledger.of_section(SECTIONS[section], EVIDENCE).set_index("id")
+    judged = ledger.of_section(SECTIONS[section], EVIDENCE).to_dict("records")
+    rows = {row["id"]: row for row in judged}
     lines = []
     for claim, word, text in sentences:
-        row = choose(found.T.to_dict(), claim, f"claim of {section}")
+        row = choose(rows, claim, f"claim of {section}")
         numbers = {k: f"{row[k]:.1f}" for k in ("effect", "low", "high", "paper")}
         lines.append(text.format(n=row["n"], **numbers))
         if row["verdict"] != word:
@@ -250,4 +240,5 @@ def answer(section: str, *sentences: tuple[str, str, str]) -> Markdown:
 
 def source(*objects: Callable) -> Markdown:
     """The source of functions or classes, as the library has it at this moment."""
+    check_parameters()
     return Markdown("\n".join(f"```python\n{inspect.getsource(o)}```" for o in objects))
