@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pandas as pd
 from IPython import get_ipython
-from IPython.display import Markdown, clear_output, display
+from IPython.display import HTML, Markdown, clear_output, display
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
@@ -165,14 +165,16 @@ class Opened(Panels):
         title = f"ours, profile {self.profile}"
         return self.drawn(plots.matrix(values, theirs, title), values, "matrix")
 
-    def verdicts(self) -> pd.DataFrame | Markdown:
+    def verdicts(self) -> HTML | Markdown:
         """What the runs say to each claim, with rule, margin and least visible effect."""
         if PROFILES[self.profile].seeds < 5:
             told = (
                 f"Profile {self.profile} has one seed a point, so it gives no verdicts."
             )
             return Markdown(told)
-        return ledger.styled(ledger.of_section(self.section, self.profile, self.seeds))
+        judged = ledger.of_section(self.section, self.profile, self.seeds)
+        look = ledger.styled(judged).set_uuid(f"{self.section.name}_{self.profile}")
+        return HTML(look.to_html())  # the same text at every execution
 
     def try_it(self, fields: Mapping, reference: str = "") -> Figure | None:
         """Trains one more point at profile quick, and draws it into the figure.
