@@ -181,6 +181,19 @@ def differences(
     return found
 
 
+def unstacked(values: pd.Series, section: Section) -> pd.DataFrame:
+    """Values by label "row, column" as a table, in the order of the points."""
+    pairs = [label.split(", ", 1) for label in values.index]
+    table = pd.Series(
+        values.to_numpy(float), pd.MultiIndex.from_tuples(pairs)
+    ).unstack()
+    rows, columns = (
+        list(dict.fromkeys(label.split(", ", 1)[i] for label in section.points))
+        for i in (0, 1)
+    )
+    return table.reindex(index=rows, columns=columns)
+
+
 def filled(template: str, **values) -> str:
     """A file of `templates/` with the values in their places."""
     path = files(__package__) / "templates" / template
