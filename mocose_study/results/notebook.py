@@ -7,8 +7,7 @@ from itertools import pairwise
 
 import pandas as pd
 from IPython import get_ipython
-from IPython.display import HTML, Markdown, clear_output, display
-from matplotlib import pyplot as plt
+from IPython.display import HTML, Markdown
 from matplotlib.figure import Figure
 
 from mocose_study.config import PROFILES, InputError, choose
@@ -154,7 +153,23 @@ class Opened(Panels):
             return None
         return self.drawn(plots.curves(table, y, ylabel, **axes), table, f"{y}_curves")
 
-    def matrix(self, metric: str = METRIC) -> Figure | None:
+    def align_uniform(self) -> Figure | None:
+        """Every run at its uniformity and alignment on the dev split."""
+        if not (labels := self.labels()):
+            return None
+        table = self.runs.groupby("label", sort=False)[list(tables.SHAPE)].mean()
+        figure = plots.align_uniform(self.runs, labels)
+        return self.drawn(figure, table, "align_uniform")
+
+    def spectra(self) -> Figure | None:
+        """Singular values of the dev split's vectors, over the largest."""
+        values = tables.spectra(self.section, self.profile, self.seeds)
+        if not values:
+            return None
+        means = {x: pd.DataFrame(own).mean() for x, own in values.items()}
+        return self.drawn(plots.spectra(values), pd.DataFrame(means), "spectra")
+
+    def matrix(self, metric: str = METRIC, rows="", columns="") -> Figure | None:
         """Labels "row, column" as a table of colours, ours beside the paper's."""
         means = tables.summary(self.runs, metric).set_index("label")["mean"]
         paper = self.section.paper_values(tables.PAPERS_METRIC.get(metric, metric))
@@ -162,19 +177,21 @@ class Opened(Panels):
             return None
         values = tables.unstacked(means, self.section)
         theirs = tables.unstacked(pd.Series(paper), self.section) if paper else None
-        title = f"ours, profile {self.profile}"
-        return self.drawn(plots.matrix(values, theirs, title), values, "matrix")
+        values = values.rename_axis(index=rows, columns=columns)
+        figure = plots.matrix(values, theirs, f"ours, profile {self.profile}")
+        return self.drawn(figure, values, "matrix")
 
-    def verdicts(self) -> HTML | Markdown:
-        """What the runs say to each claim, with rule, margin and least visible effect."""
+    def verdicts(self, *others: "Opened") -> HTML | Markdown:
+        """What the runs say to each claim, of other sections too, with rule and margin."""
         if PROFILES[self.profile].seeds < 5:
             told = (
                 f"Profile {self.profile} has one seed a point, so it gives no verdicts."
             )
             return Markdown(told)
-        judged = ledger.of_section(self.section, self.profile, self.seeds)
-        look = ledger.styled(judged).set_uuid(f"{self.section.name}_{self.profile}")
-        return HTML(look.to_html())  # the same text at every execution
+        opened = (self, *others)
+        parts = [ledger.of_section(x.section, x.profile, x.seeds) for x in opened]
+        table = ledger.styled(pd.concat(parts, ignore_index=True))
+        return HTML(table.set_uuid(f"{self.section.name}_{self.profile}").to_html())
 
     def try_it(self, fields: Mapping, reference: str = "") -> Figure | None:
         """Trains one more point at profile quick, and draws it into the figure.
@@ -193,7 +210,7 @@ class Opened(Panels):
         prepare(list(mine.values()))
         for name, config in mine.items():
             path = tables.own_folder(TRIED) / f"{run_id(config)}.json"
-            make_run(config, path, bar=True, watch=Watch(name))
+            make_run(config, path, bar=True, watch=plots.Watch(name))
         score = {
             n: tables.record_of(c, TRIED)["metrics"][METRIC] for n, c in mine.items()
         }
@@ -205,20 +222,6 @@ class Opened(Panels):
         if runs is None:
             return None
         return plots.beside_paper(runs, labels, paper, reference, METRIC, own)
-
-
-class Watch:
-    """Draws the curve of a run while it trains: called with its history."""
-
-    def __init__(self, name: str):
-        self.name = name
-
-    def __call__(self, history: list[dict]) -> None:
-        table = pd.DataFrame(history).assign(label=self.name, seed=0)
-        clear_output(wait=True)
-        figure = plots.curves(table, "score", "dev split, Spearman × 100")
-        display(figure)
-        plt.close(figure)
 
 
 def answer(section: str, *sentences: tuple[str, str, str]) -> Markdown:

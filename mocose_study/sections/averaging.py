@@ -3,7 +3,7 @@
 from .section import Points, section
 
 
-@section("04_ema", paper="mocose_table3", seeds=20, small=("0.5", "0.85"))
+@section("04_ema", paper="mocose_table3", seeds=range(20), small=("0.5", "0.85"))
 def ema(decays=(0.5, 0.8, 0.85, 0.9, 0.95, 0.99)) -> Points:
     """How fast should the target follow? MoCoSE Table 3, Figure 8."""
     base = {"0.75 → 0.95": {}}  # the paper's main model, which its table leaves out
@@ -20,7 +20,7 @@ def pace(decays=(0.0, 0.5, 0.85, 0.95, 0.99), rates=(1e-4, 3e-4, 1e-3, 3e-3)) ->
     }
 
 
-@section("12_collapse", length=10, small=("MoCoSE", "predictor alone"))
+@section("12_collapse", length=10, seeds=range(5), small=("MoCoSE", "predictor alone"))
 def collapse(decays=(0.0,)) -> Points:
     """Do equal branches collapse? Is a predictor enough? MoCoSE A.2, Figures 5, 6."""
     points = {"MoCoSE": {}, "untrained [CLS]": {"method": "untrained"}}

@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from mocose_study.config import PROFILES, Config, InputError, choose, configure
+from mocose_study.config.config import tuples
 from mocose_study.data.files import shipped
 from mocose_study.systems import draws
 
@@ -39,7 +40,7 @@ class Section:
     paper: str | None = None  # a table of data/paper
     common: Mapping[str, Any] = field(default_factory=dict)  # fields of all points
     length: float | None = None  # as a multiple of the profile's steps
-    seeds: int = 0  # where it needs more than the profile has
+    seeds: Sequence[int] = ()  # at tiny, in place of the profile's
     small: Sequence[str] = ()  # the points at `SMALL` profiles; all, where it has none
     hub: Sequence[str] = ()  # points that need a model of the hub
 
@@ -47,7 +48,7 @@ class Section:
         """The Config of a run. Raises InputError for impossible fields."""
         size = choose(PROFILES, profile, "profile")
         point = choose(self.points, label, f"point of section {self.name}")
-        own = {name: value for name, value in point.items() if name not in ABOUT}
+        own = {name: tuples(x) for name, x in point.items() if name not in ABOUT}
         fields = {**self.common, **own}
         for name in fields.keys() & WIDTHS:
             fields[name] = max(1, round(fields[name] * size.width / PAPERS_WIDTH))
@@ -65,9 +66,11 @@ class Section:
         )
         return [label for label in self.points if has_hub or label not in self.hub]
 
-    def seeds_at(self, profile: str) -> range:
+    def seeds_at(self, profile: str) -> list[int]:
+        """Its own, as many as the profile allows; small profiles have one."""
         own = choose(PROFILES, profile, "profile").seeds
-        return range(own if own < 5 else max(own, self.seeds))
+        seeds = list(self.seeds or range(own))
+        return seeds if profile == "tiny" else seeds[:own]
 
     def runs(self, profile: str, seeds=None) -> list[tuple[str, Config]]:
         """Label and Config of all runs, seed by seed, so that a part of them is of use.

@@ -164,7 +164,7 @@ def simcse_mlm(weights=(0.0, 0.01, 0.1, 1.0)) -> Points:
     return {f"{weight:g}": {"mlm_weight": weight} for weight in weights}
 
 
-@section("22_s_simcse", paper="s_simcse_table1", seeds=7, small=("fixed rate",))
+@section("22_s_simcse", paper="s_simcse_table1", seeds=range(7), small=("fixed rate",))
 def s_simcse(masks=("fixed rate", "sampled", "sampled, each sentence")) -> Points:
     """Does it help to draw the dropout rate anew, for each sentence by itself?
 

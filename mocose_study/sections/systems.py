@@ -44,6 +44,7 @@ SYSTEMS = {
     "MoCoSE, described": {"preset": "described", "fgsm_epsilon": 0.0},
     "decay 0": {"ema_decay": 0.0},
 }
+LONG = {"eval_every": 500, "corpus_size": 900_000}
 SMALL = ("untrained [CLS]", "untrained mean", "SimCSE", "MoCoSE", "decay 0")
 
 
@@ -60,12 +61,10 @@ def main_results(systems=tuple(SYSTEMS)) -> Points:
     return points_of(systems)
 
 
-@section("20_main_results", length=47, small=("MoCoSE", "SimCSE"))
+@section("20_main_results", length=47, seeds=range(5), small=("MoCoSE", "SimCSE"))
 def full_length(systems=("MoCoSE", "SimCSE", "MoCoSE, code", "decay 0")) -> Points:
     """And over about the whole epoch of the paper, 14,000 steps?"""
-    return {
-        name: choose(SYSTEMS, name, "system") | {"eval_every": 500} for name in systems
-    }
+    return {name: choose(SYSTEMS, name, "system") | LONG for name in systems}
 
 
 @section("10_geometry", small=("untrained [CLS]", "SimCSE", "MoCoSE"))

@@ -7,7 +7,7 @@ from .section import Points, section
 _OF_THE_TARGET = {"augmented_views": "target"}  # as in the authors' code
 AUGMENTATIONS = {
     "none": {"paper": "none, "},
-    "FGSM": {"fgsm_epsilon": 5e-9, "paper": "fgsm, 5e-9"},
+    "FGSM": {"fgsm_epsilon": 5e-9, "precision": "float32", "paper": "fgsm, 5e-9"},
     "position shuffle": {"position_shuffle": True, "paper": "position_shuffle, "},
     "token cut-off 0.1": {"token_cutoff": 0.1, "paper": "token_dropout, 0.1"},
     "feature cut-off 0.01": {"feature_cutoff": 0.01, "paper": "feature_dropout, 0.01"},
