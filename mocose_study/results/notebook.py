@@ -4,6 +4,7 @@ import ast
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from textwrap import dedent
 
 import pandas as pd
 from IPython import get_ipython
@@ -184,10 +185,8 @@ class Opened(Panels):
     def verdicts(self, *others: "Opened") -> HTML | Markdown:
         """What the runs say to each claim, of other sections too, with rule and margin."""
         if PROFILES[self.profile].seeds < 5:
-            told = (
-                f"Profile {self.profile} has one seed a point, so it gives no verdicts."
-            )
-            return Markdown(told)
+            told = "has one seed a point, so it gives no verdicts."
+            return Markdown(f"Profile {self.profile} {told}")
         opened = (self, *others)
         parts = [ledger.of_section(x.section, x.profile, x.seeds) for x in opened]
         table = ledger.styled(pd.concat(parts, ignore_index=True))
@@ -246,4 +245,5 @@ def answer(section: str, *sentences: tuple[str, str, str]) -> Markdown:
 def source(*objects: Callable) -> Markdown:
     """The source of functions or classes, as the library has it at this moment."""
     check_parameters()
-    return Markdown("\n".join(f"```python\n{inspect.getsource(o)}```" for o in objects))
+    texts = [dedent(inspect.getsource(o)) for o in objects]
+    return Markdown("\n".join(f"```python\n{text}```" for text in texts))

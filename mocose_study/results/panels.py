@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from mocose_study import systems
 from mocose_study.config import Config, configure, vary
-from mocose_study.data.files import encoders_folder
+from mocose_study.data.files import shipped
 from mocose_study.sections.section import Section
 from mocose_study.systems.base import Fitted
 
@@ -15,7 +15,6 @@ from . import plots, tables
 from .tables import METRIC
 
 BEST_DECAY = 0.85  # the paper's; with queue 512 and batch 64 it has the best distance
-NEARNESS = "nearness_l2 dev"
 
 
 class Panels:
@@ -71,7 +70,7 @@ class Panels:
     def pretraining() -> pd.DataFrame:
         """The loss of masked words while the study's encoders were made: a row a point."""
         rows = []
-        for path in sorted(encoders_folder().glob("*/pretraining.json")):
+        for path in sorted(shipped("encoders").glob("*/pretraining.json")):
             record = json.loads(path.read_text("utf-8"))
             shape = {name: record["config"][name] for name in ("layers", "hidden_size")}
             for point in record["curve"]:
