@@ -11,7 +11,7 @@ from IPython import get_ipython
 from IPython.display import HTML, Markdown
 from matplotlib.figure import Figure
 
-from mocose_study.config import PROFILES, InputError, choose
+from mocose_study.config import PROFILES, InputError, choose, vary
 from mocose_study.runs.files import run_id
 from mocose_study.runs.run import make_run, prepare, run_grid
 from mocose_study.sections import FUNCTIONS, SECTIONS
@@ -204,8 +204,10 @@ class Opened(Panels):
         paper = self.section.paper_values()
         labels = self.labels() or list(self.section.labels(TRIED))
         reference = self.reference(labels, paper, reference)
-        mine = {reference: self.section.config(reference, TRIED, 0)}
-        mine[label] = self.section.with_point(label, **fields).config(label, TRIED, 0)
+        more = self.section.with_point(label, **fields)
+        mine = {name: more.config(name, TRIED, 0) for name in (reference, label)}
+        # data of the transfer tasks are not in the repository
+        mine = {name: vary(config, transfer=False) for name, config in mine.items()}
         prepare(list(mine.values()))
         for name, config in mine.items():
             path = tables.own_folder(TRIED) / f"{run_id(config)}.json"

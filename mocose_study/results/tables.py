@@ -54,7 +54,7 @@ def table_of(section: Section, profile: str, seeds=None) -> pd.DataFrame:
         row |= record["config"] | record["metrics"] | derived(record)
         undefined = [k for k, v in row.items() if v is None and k.endswith(SPEARMAN)]
         rows.append(row | dict.fromkeys(undefined, 0.0))
-    return pd.DataFrame(rows, columns=None if rows else ["label", "seed", METRIC])
+    return pd.DataFrame(rows, columns=None if rows else ["label", "seed", METRIC, LAST])
 
 
 def derived(record: dict) -> dict:
