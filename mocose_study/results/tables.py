@@ -11,7 +11,7 @@ import pandas as pd
 from mocose_study.claims.stats import interval
 from mocose_study.config import Config
 from mocose_study.data.files import study_folder
-from mocose_study.runs.files import read_whole, run_file, run_id
+from mocose_study.runs.files import read_whole, run_id, run_ids
 from mocose_study.sections.section import Section
 from mocose_study.systems import draws
 
@@ -29,16 +29,28 @@ def own_folder(profile: str) -> Path:
     return study_folder() / "runs" / profile
 
 
-def record_of(config: Config, profile: str) -> dict | None:
-    """The record of a run, of the study's or of one's own; None where there is none."""
-    own = own_folder(profile) / f"{run_id(config)}.json"
-    return read_whole(run_file(config, profile)) or read_whole(own)
+def record_of(config: Config, profile: str, name: str = "") -> dict | None:
+    """The record of a run, of the study's or of one's own; None where there is none.
+
+    name: its `run_id`, where that is known.
+    """
+    file = f"{name or run_id(config)}.json"
+    ours = study_folder() / "data" / "runs" / profile / file
+    return read_whole(ours) or read_whole(own_folder(profile) / file)
+
+
+def looked_up(section: Section, profile: str, seeds=None) -> list[tuple]:
+    """Label, Config and record (None where there is none) of every run of a section."""
+    runs = section.runs(profile, seeds)
+    names = run_ids(config for _, config in runs)
+    pairs = zip(runs, names, strict=True)
+    return [(label, c, record_of(c, profile, name)) for (label, c), name in pairs]
 
 
 def records(section: Section, profile: str, seeds=None) -> list[tuple[str, dict]]:
     """The label and the record of every run of a section that is done."""
-    runs = [(label, record_of(c, profile)) for label, c in section.runs(profile, seeds)]
-    return [(label, record) for label, record in runs if record]
+    runs = looked_up(section, profile, seeds)
+    return [(label, record) for label, _, record in runs if record]
 
 
 def table_of(section: Section, profile: str, seeds=None) -> pd.DataFrame:
