@@ -102,6 +102,9 @@ def styled(table: pd.DataFrame) -> Styler:
     colors = table["verdict"].map(VERDICTS).where(table["range"].eq(""), "#999999")
     look = shown.reset_index().style.hide(axis="index")
     look = look.format("{:.2f}", subset=numbers, na_rep="")
+    words = table["verdict"].where(table["range"].eq(""), "no range")
+    words = words.str.replace(" ", "-")
+    look = look.set_td_classes(words.rename("verdict").to_frame())  # of the site
     return look.apply(lambda c: [f"color: {x}" for x in colors], subset=["verdict"])
 
 
