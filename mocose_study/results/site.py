@@ -125,10 +125,8 @@ def body_of(cells: list[NotebookNode]) -> list[str]:
         elif cell.cell_type == "code":
             code.append(cell.source)
             if cell.outputs:
-                parts += [
-                    f'<div class="output">{result(x)}</div>' for x in cell.outputs
-                ]
-                parts.append(folded(code))
+                shown = "".join(result(output) for output in cell.outputs)
+                parts += [f'<div class="output">{shown}</div>', folded(code)]
                 code = []
     return [*parts, folded(code)] if code else parts
 
@@ -169,9 +167,8 @@ def allowed(tag: str, name: str, value: str) -> str | None:
 
 
 def colored(code: str, language: str, *_) -> str:
-    if language != "python":
-        return escape(code)
-    return highlight(code, PythonLexer(), HtmlFormatter(nowrap=True))
+    made = highlight(code, PythonLexer(), HtmlFormatter(nowrap=True))
+    return made if language == "python" else escape(code)
 
 
 def equation(tex: str, options: dict) -> str:
@@ -229,6 +226,5 @@ def row(name: str, profile: str) -> list[str]:
     ours, paper = ("" if isna(x) else f"{x:+.1f}" for x in claim[["effect", "paper"]])
     word = claim["verdict"] if not claim["range"] else "no range"
     look = word.replace(" ", "-")
-    parts = f"{link}<br>{escape(claim['claim'])}", ours, paper
-    told = "".join(f"<td>{part}</td>" for part in parts)
-    return [f'<tr>{told}<td class="{look}">{word}</td></tr>']
+    told = f"<tr><td>{link}<br>{escape(claim['claim'])}<td>{ours}<td>{paper}"
+    return [f'{told}<td class="{look}">{word}</tr>']
