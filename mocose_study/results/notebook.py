@@ -3,6 +3,7 @@
 import ast
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from textwrap import dedent
 
 import pandas as pd
 from IPython import get_ipython
@@ -242,4 +243,5 @@ def answer(section: str, *sentences: tuple[str, str, str]) -> Markdown:
 
 def source(*objects: Callable) -> Markdown:
     """The source of functions or classes, as the library has it at this moment."""
-    return Markdown("\n".join(f"```python\n{inspect.getsource(o)}```" for o in objects))
+    texts = (dedent(inspect.getsource(x)) for x in objects)
+    return Markdown("\n".join(f"```python\n{text}```" for text in texts))
