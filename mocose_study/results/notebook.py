@@ -3,6 +3,7 @@
 import ast
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from textwrap import dedent
 
 import pandas as pd
@@ -17,6 +18,7 @@ from mocose_study.sections import FUNCTIONS, SECTIONS
 from mocose_study.sections.section import Section
 
 from . import ledger, plots, tables
+from .panels import Panels
 from .tables import METRIC
 
 EVIDENCE = "tiny"  # the profile that answers where another has no verdicts
@@ -53,7 +55,7 @@ def check_parameters() -> None:
     Papermill puts its values into a cell of its own, behind the one with the defaults.
     """
     cells = getattr(get_ipython(), "user_ns", {}).get("In", [])
-    for before, cell in zip(cells, cells[1:], strict=False):
+    for before, cell in pairwise(cells):
         if cell.startswith("# Parameters\n"):
             known = _assigned(before)
             for name in _assigned(cell):
@@ -65,7 +67,7 @@ def _assigned(cell: str) -> list[str]:
     return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
-class Opened:
+class Opened(Panels):
     """A section at a profile: its table, its figure, its verdicts, and one more point."""
 
     def __init__(self, section: Section, profile: str, seeds=None):
@@ -183,14 +185,12 @@ class Opened:
     def verdicts(self, *others: "Opened") -> HTML | Markdown:
         """What the runs say to each claim, of other sections too, with rule and margin."""
         if PROFILES[self.profile].seeds < 5:
-            told = (
-                f"Profile {self.profile} has one seed a point, so it gives no verdicts."
-            )
-            return Markdown(told)
+            told = "has one seed a point, so it gives no verdicts."
+            return Markdown(f"Profile {self.profile} {told}")
         opened = (self, *others)
         parts = [ledger.of_section(x.section, x.profile, x.seeds) for x in opened]
         table = ledger.styled(pd.concat(parts, ignore_index=True))
-        return HTML(table.set_uuid(self.section.name).to_html())
+        return HTML(table.set_uuid(f"{self.section.name}_{self.profile}").to_html())
 
     def try_it(self, fields: Mapping, reference: str = "") -> Figure | None:
         """Trains one more point at profile quick, and draws it into the figure.
@@ -229,10 +229,11 @@ def answer(section: str, *sentences: tuple[str, str, str]) -> Markdown:
     Each is (claim, verdict, text); the text may hold {effect}, {low}, {high}, {paper}
     and {n}. Where the runs no longer say that verdict, a warning stands beside it.
     """
-    found = ledger.of_section(SECTIONS[section], EVIDENCE).set_index("id")
+    judged = ledger.of_section(SECTIONS[section], EVIDENCE).to_dict("records")
+    rows = {row["id"]: row for row in judged}
     lines = []
     for claim, word, text in sentences:
-        row = choose(found.T.to_dict(), claim, f"claim of {section}")
+        row = choose(rows, claim, f"claim of {section}")
         numbers = {k: f"{row[k]:.1f}" for k in ("effect", "low", "high", "paper")}
         lines.append(text.format(n=row["n"], **numbers))
         if row["verdict"] != word:
@@ -243,5 +244,6 @@ def answer(section: str, *sentences: tuple[str, str, str]) -> Markdown:
 
 def source(*objects: Callable) -> Markdown:
     """The source of functions or classes, as the library has it at this moment."""
-    texts = (dedent(inspect.getsource(x)) for x in objects)
+    check_parameters()
+    texts = [dedent(inspect.getsource(o)) for o in objects]
     return Markdown("\n".join(f"```python\n{text}```" for text in texts))

@@ -17,7 +17,8 @@ from mocose_study.systems import draws
 
 METRIC = "sts_avg"  # of the chosen weights, mean over the test tasks, Spearman x 100
 LAST = "sts_last"  # the same of the weights after the last step
-PAPERS_METRIC = {METRIC: "avg", LAST: "avg", "sts_dev": "STS-B dev"}
+PAPERS_METRIC = {METRIC: "avg", LAST: "avg", "transfer_avg": "avg"}
+PAPERS_METRIC["sts_dev"] = "STS-B dev"
 SPEARMAN = (" all", METRIC, LAST, "sts_dev", "open_avg", "outside_avg")
 SHAPE = ("alignment dev", "uniformity dev")
 OPTIMUM = (0.0, -4.0)  # of alignment and uniformity; MoCoSE Figure 4 names none
@@ -111,6 +112,19 @@ def beside_paper(
     return table.rename_axis("point")
 
 
+def unstacked(values: pd.Series, section: Section) -> pd.DataFrame:
+    """Values by label "row, column" as a table, in the order of the points."""
+    pairs = [label.split(", ", 1) for label in values.index]
+    table = pd.Series(
+        values.to_numpy(float), pd.MultiIndex.from_tuples(pairs)
+    ).unstack()
+    rows, columns = (
+        list(dict.fromkeys(label.split(", ", 1)[i] for label in section.points))
+        for i in (0, 1)
+    )
+    return table.reindex(index=rows, columns=columns)
+
+
 def by_task(section: Section, runs: pd.DataFrame) -> pd.DataFrame:
     """A row a system: the mean of each test task, and what `beside_paper` says."""
     tasks = [column for column in runs if column.endswith(" test all")]
@@ -179,19 +193,6 @@ def differences(
         table[reference] = table[reference].iloc[0]
     found = {x: (table[x] - table[reference]).dropna().to_numpy(float) for x in labels}
     return found
-
-
-def unstacked(values: pd.Series, section: Section) -> pd.DataFrame:
-    """Values by label "row, column" as a table, in the order of the points."""
-    pairs = [label.split(", ", 1) for label in values.index]
-    table = pd.Series(
-        values.to_numpy(float), pd.MultiIndex.from_tuples(pairs)
-    ).unstack()
-    rows, columns = (
-        list(dict.fromkeys(label.split(", ", 1)[i] for label in section.points))
-        for i in (0, 1)
-    )
-    return table.reindex(index=rows, columns=columns)
 
 
 def filled(template: str, **values) -> str:
