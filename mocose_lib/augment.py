@@ -1,4 +1,4 @@
-"""Augmentations of word embeddings (MoCoSE section 5.3; cut-offs after ConSERT): pure functions."""
+"""Augmentations of word embeddings (MoCoSE section 5.3; cut-offs after ConSERT)."""
 
 import torch
 from torch import Generator, Tensor
@@ -10,24 +10,19 @@ from .shapes import Mask, Positions, Words
 def distorted(
     words: Words, mask: Mask, settings: Settings, generator: Generator
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """(words, mask, positions) after cut-offs and shuffle; positions is None without shuffle."""
+    """(words, mask, positions) after cut-offs and shuffle; no shuffle, no positions."""
     words = token_cutoff(words, mask, settings.token_cutoff, generator)
     words = feature_cutoff(words, settings.feature_cutoff, generator)
-    return (
-        words,
-        mask,
-        shuffled_positions(mask, generator) if settings.position_shuffle else None,
-    )
+    shuffle = settings.position_shuffle
+    return words, mask, shuffled_positions(mask, generator) if shuffle else None
 
 
 def shuffled_positions(mask: Mask, generator: Generator) -> Positions:
-    """Position numbers 0, 1, ... of each row in random order; padding keeps its own."""
-    position = torch.arange(mask.shape[1], device=mask.device).expand(mask.shape)
-    # sorting random numbers permutes the real tokens; padding sorts behind them, in order
-    rank = torch.where(
-        mask, _uniform(mask.shape, generator, mask.device), 1.0 + position
-    )
-    return rank.argsort(dim=1)
+    """Numbers 0, 1, ... of each row's tokens in random order; padding keeps its own."""
+    place = torch.arange(mask.shape[1], device=mask.device).expand(mask.shape)
+    # sorting random numbers permutes the real tokens; padding sorts behind, in order
+    noise = _uniform(mask.shape, generator, mask.device)
+    return torch.where(mask, noise, 1.0 + place).argsort(dim=1)
 
 
 def token_cutoff(words: Words, mask: Mask, rate: float, generator: Generator) -> Words:

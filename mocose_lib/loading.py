@@ -1,64 +1,82 @@
-"""What is asked of a folder, its model and its tokenizer before they make an encoder."""
+"""Opens the model and tokenizer of a folder or of the hub, or says what is wrong there."""
 
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Annotated
 
 import torch
-from safetensors import SafetensorError
 from torch import nn
-from transformers import logging
+from transformers import AutoConfig, AutoModel, AutoTokenizer, logging
 
-from .settings import InputError
+from .settings import InputError, Range, check
 
-
-def damaged(name: str | Path, why: str) -> InputError:
-    return InputError(f"encoder {str(name)!r} is damaged: {why}.")
+MOST_LAYERS = 1000  # a larger number is a damaged one, and takes minutes to build
 
 
 @contextmanager
 def readable(name: str | Path):
-    """Says in one sentence that a folder cannot be read, or that the hub has no such model."""
+    """Says in one sentence that a folder is damaged, or that the hub has no such model."""
+    why = f"encoder {str(name)!r} is no folder with a model"
     if not Path(name).is_dir() and str(name).count("/") != 1:
         hub = "a name of the hub like 'google-bert/bert-base-uncased'"
-        why = f"encoder {str(name)!r} is no folder with a model"
         raise InputError(f"{why}; give one, or {hub}.")
     told = logging.get_verbosity()
-    logging.set_verbosity_error()  # `check_complete` tells of the weights that matter
+    logging.set_verbosity_error()  # of the weights, those that matter are checked
     try:
         yield
-    except (
-        OSError,
-        ValueError,
-        LookupError,
-        TypeError,
-        SafetensorError,
-        RuntimeError,
-    ) as cause:
+    except InputError as cause:
+        raise InputError(f"encoder {str(name)!r} {cause}") from cause.__cause__
+    except Exception as cause:  # whatever other people's code makes of strange files
+        reason = str(cause).strip().partition("\n")[0] or type(cause).__name__
         if Path(name).is_dir():
-            raise damaged(name, str(cause).partition("\n")[0]) from cause
-        why = f"the hub did not give it ({type(cause).__name__}); check the name or the connection."
-        raise InputError(
-            f"encoder {str(name)!r} is no folder with a model, and {why}"
-        ) from cause
+            told_why = f"encoder {str(name)!r} is damaged: {reason}."
+            raise InputError(told_why) from cause
+        hub = f"the hub did not give it ({type(cause).__name__})"
+        raise InputError(f"{why}, and {hub}; check name and connection.") from cause
     finally:
         logging.set_verbosity(told)
 
 
-def check_complete(name: str | Path, tokenizer, report: dict) -> None:
-    """Raises InputError where transformers would make up weights or an empty vocabulary."""
-    if len(tokenizer) <= len(tokenizer.all_special_ids):
-        raise damaged(name, "its tokenizer has no words")
-    mismatched = [entry[0] for entry in report.get("mismatched_keys", ())]
-    if lost := [
-        key for key in (*report["missing_keys"], *mismatched) if "pooler" not in key
-    ]:
-        raise damaged(
-            name, f"{len(lost)} of its weights are missing or misshapen, as {lost[0]!r}"
-        )
+def open_model(name: str | Path, layers: int | None, dropout: float, **where):
+    """Model with its first `layers` layers, tokenizer, and the pooler's weights if trained.
+
+    Nothing there is executed. Raises InputError for what no training could go on from.
+    """
+    where["trust_remote_code"] = False
+    config = AutoConfig.from_pretrained(name, **where)
+    known = getattr(config, "num_hidden_layers", 0)
+    if getattr(config, "max_position_embeddings", 0) < 1 or known < 1:
+        raise unlike_bert(config, "has no limit of positions")
+    if known > MOST_LAYERS:
+        raise InputError(f"is damaged: its config.json asks for {known} layers.")
+    check("with encoder_layers", layers, Annotated[int, Range(1, known)] | None)
+    config.num_hidden_layers = layers or known
+    adapt(config, known, dropout)
+    options = {"config": config, "dtype": torch.float32, "output_loading_info": True}
+    model, report = AutoModel.from_pretrained(name, **options, **where)
+    for part in model.modules():  # models name the rate differently in their config
+        if isinstance(part, nn.Dropout):
+            part.p = dropout
+    tokenizer = AutoTokenizer.from_pretrained(name, **where)
+    for what in damages(model, tokenizer, report):
+        raise InputError(f"is damaged: {what}.")
+    check_reading(model)
+    if tokenizer.pad_token_id is None:  # padding is masked: any token will do
+        first = tokenizer("")["input_ids"][0]
+        tokenizer.pad_token = tokenizer.convert_ids_to_tokens(first)
+    pooler = getattr(model, "pooler", None)
+    pooler = getattr(pooler, "dense", pooler)
+    if hasattr(model, "pooler"):
+        model.pooler = nn.Identity()  # that of `Encoder` takes its place
+    lost = any("pooler" in key for key in report["missing_keys"])
+    square = (
+        getattr(pooler, "weight", torch.empty(0)).shape == (config.hidden_size,) * 2
+    )
+    return model, tokenizer, pooler.state_dict() if square and not lost else None
 
 
 def adapt(config, known: int, dropout: float) -> None:
-    """Cuts lists with an entry for each of `known` layers, and sets every dropout."""
+    """Cuts lists with an entry for each of `known` layers, and sets all dropout rates."""
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = dropout
     for name, value in list(vars(config).items()):
         if "layer" in name and isinstance(value, list | tuple) and len(value) == known:
@@ -67,26 +85,48 @@ def adapt(config, known: int, dropout: float) -> None:
             setattr(config, name, dropout)
 
 
-def content(tokenizer):
-    """All that decides the ids that `tokenizer` gives now: equal to nothing where it is hidden."""
-    if (backend := getattr(tokenizer, "backend_tokenizer", None)) is None:
-        return object()
-    backend.no_truncation()  # what its last call left
-    backend.no_padding()
-    split = getattr(tokenizer, "split_special_tokens", False)
-    return backend.to_str(), tokenizer.truncation_side, split
+def damages(model: nn.Module, tokenizer, report: dict):
+    """Whatever transformers would make up, or fail on in the middle of a training."""
+    lost = [*report["missing_keys"], *(k[0] for k in report.get("mismatched_keys", ()))]
+    if lost := [key for key in lost if "pooler" not in key]:
+        yield f"{len(lost)} of its weights are missing or misshapen, as {lost[0]!r}"
+    if not all(p.isfinite().all() for p in model.parameters()):
+        yield "its weights hold NaN or infinity"
+    if len(tokenizer) <= len(tokenizer.all_special_ids):
+        yield "its tokenizer has no words"
+    rows = len(model.get_input_embeddings().weight)
+    if (most := max(tokenizer.get_vocab().values())) >= rows:
+        yield f"its tokenizer has the id {most}, its model {rows} embeddings"
+    if not tokenizer("")["input_ids"]:
+        yield "its tokenizer puts no token before or behind a sentence"
+
+
+def unlike_bert(config, what: str) -> InputError:
+    return InputError(
+        f"is a {config.model_type}, which {what}; give a model like BERT."
+    )
+
+
+@torch.no_grad()
+def check_reading(model: nn.Module) -> None:
+    """Raises InputError unless the first token's vector depends on those behind it."""
+    words = model.get_input_embeddings()(torch.tensor([[0, 1, 2], [0, 1, 3]]))
+    try:
+        first, second = model.eval()(inputs_embeds=words).last_hidden_state[:, 0]
+    except Exception as cause:
+        raise unlike_bert(model.config, "gives no vector for each token") from cause
+    if torch.equal(first, second):
+        raise unlike_bert(model.config, "reads from left to right only")
 
 
 def position_rows(model: nn.Module) -> tuple[int, int | None]:
-    """The row that `model` reads for a first token's position, and how many rows it has (or None).
+    """The row that `model` reads for a first token's position, and the number of rows.
 
-    RoBERTa and its relatives begin behind the padding's id.
+    RoBERTa and its relatives begin behind the padding's id. None: there is no table.
     """
     named = dict(model.named_modules()).items()
-    table = next(
-        (part for name, part in named if name.endswith("position_embeddings")), None
-    )
-    if not hasattr(table, "weight"):
+    tables = [part for name, part in named if name.endswith("position_embeddings")]
+    if not tables or not hasattr(tables[0], "weight"):
         return 0, getattr(model.config, "max_position_embeddings", None)
     rows: list[int] = []
 
@@ -94,8 +134,8 @@ def position_rows(model: nn.Module) -> tuple[int, int | None]:
         rows.append(int(given[0].min()))
         raise LookupError  # nothing behind it has to be computed
 
-    hook = table.register_forward_pre_hook(note)
+    hook = tables[0].register_forward_pre_hook(note)
     with suppress(LookupError), torch.no_grad():
         model(inputs_embeds=model.get_input_embeddings().weight[None, :1])
     hook.remove()
-    return (rows or [0])[0], len(table.weight)
+    return (rows or [0])[0], len(tables[0].weight)

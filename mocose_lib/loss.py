@@ -16,19 +16,17 @@ def info_nce(
     similarity: str = "cosine",
     batch_negatives: bool = False,
 ) -> Float[Tensor, ""]:
-    """Mean over the batch of -log exp(q.k/t) / (exp(q.k/t) + sum_l exp(q.l/t)), in nats.
+    """Mean of -log exp(q.k/t) / (exp(q.k/t) + sum_l exp(q.l/t)) over the batch, in nats.
 
-    `keys[i]` is the positive of `query[i]`; l runs over `negatives` and, with `batch_negatives`,
-    over the other keys. In float32 at least, also under autocast: a bf16 cosine / 0.05 is off by
-    a tenth.
+    `keys[i]` is the positive of `query[i]`; l runs over `negatives` and, with
+    `batch_negatives`, over the other keys. In float32 at least, also under autocast: a
+    bf16 cosine / 0.05 is off by a tenth.
     """
     with torch.autocast(query.device.type, enabled=False):
         kind = torch.promote_types(query.dtype, torch.float32)
-        query, keys, negatives = query.to(kind), keys.to(kind), negatives.to(kind)
+        query, keys, negatives = (x.to(kind) for x in (query, keys, negatives))
         if similarity == "cosine":
-            query, keys, negatives = (
-                F.normalize(x, dim=-1) for x in (query, keys, negatives)
-            )
+            query, keys, negatives = map(F.normalize, (query, keys, negatives))
         if batch_negatives:
             positive = query @ keys.T  # (batch, batch), the positives on the diagonal
             answer = torch.arange(len(query), device=query.device)

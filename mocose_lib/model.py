@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from .encoder import Encoder
-from .heads import draw_layers, head, make_identity
+from .heads import draw_layers, head
 from .settings import Settings
 from .shapes import Mask, Positions, Vectors, Words
 
@@ -31,34 +31,26 @@ class Branch(nn.Module):
         super().__init__()
         self.encoder, width = encoder, encoder.width
         self.dim = dim = settings.predictor_dim or width
-        self.activation = (
-            nn.Tanh() if settings.pooler_activation == "tanh" else nn.Identity()
-        )
+        tanh = settings.pooler_activation == "tanh"
+        self.activation = nn.Tanh() if tanh else nn.Identity()
         how = (settings.heads, settings.head_dropout, encoder.layer_norm_eps)
         with torch.random.fork_rng(devices=[]):  # what torch draws for them is not used
             self.projection = head(settings.projection_layers, width, dim, *how)
             self.predictor = head(settings.predictor_layers, dim, dim, *how, nn.Tanh)
-        fresh = nn.ModuleDict(
-            {"projection": self.projection, "predictor": self.predictor}
-        )
+        fresh = {"projection": self.projection, "predictor": self.predictor}
         if not encoder.pooler_trained:
             fresh["pooler"] = encoder.pooler
-        draw_layers(fresh, settings.seed, encoder.initializer_range)
+        draw_layers(nn.ModuleDict(fresh), settings.seed, encoder.initializer_range)
         encoder.pooler_trained = True
-        if settings.head_init == "identity":
-            make_identity(nn.ModuleList([self.projection, self.predictor]))
-            if encoder.pooling != "cls_pooler":
-                make_identity(encoder.pooler)
 
     def forward(self, view: View) -> Vectors:
-        pooled = self.encoder(view.words, view.mask, view.positions)  # (batch, width)
-        return self.predictor(
-            self.projection(self.activation(self.encoder.pooler(pooled)))
-        )
+        first = self.encoder(view.words, view.mask, view.positions)  # (batch, width)
+        pooled = self.activation(self.encoder.pooler(first))
+        return self.predictor(self.projection(pooled))
 
 
 def target_of(online: Branch, settings: Settings) -> Branch:
-    """A copy of `online` without predictor; only what `settings` share or train has gradients."""
+    """A copy of `online` without predictor; only what is shared or trained has gradients."""
     target = copy.deepcopy(online).requires_grad_(False)
     target.predictor = nn.Sequential()
     if settings.shared_embeddings:

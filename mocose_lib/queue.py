@@ -1,8 +1,8 @@
-"""The queue of negative samples, with the age of every entry (MoCoSE sections 3, 5.6)."""
+"""The queue of negatives, with the age of each entry (MoCoSE sections 3, 5.6)."""
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import nn
 from torch.nn import functional as F
 
 from .settings import Slice
@@ -10,37 +10,36 @@ from .settings import Slice
 RANDOM = -1  # the "step" in which an entry of the initial fill was born
 
 
-class NegativeQueue:
-    """First in, first out; entries stand newest first.
+class NegativeQueue(nn.Module):
+    """First in, first out; entries stand newest first, in the buffers `keys` and `born`.
 
-    `exact` growth starts with `init` random unit vectors and holds what has arrived, up to `size`.
-    `published` repeats the authors' code: its buffer starts with `size` random vectors, which the
-    first batch replaces where `init` is 0, and is cut once it has counted more than `size` entries.
-    So for some steps up to `2 init` random vectors serve as negatives, and then more than `size`
-    entries in all.
+    `exact` growth starts with `init` random unit vectors and holds what has arrived, up
+    to `size`. `published` repeats the authors' code. Its buffer starts with `size` random
+    vectors, which the first batch replaces where `init` is 0. It is cut once more than
+    `size` entries were counted. So for some steps up to `2 init` random vectors serve as
+    negatives, and then more than `size` entries in all.
     """
 
-    def __init__(
-        self, size: int, dim: int, init: int, generator, growth="exact", device="cpu"
-    ):
+    def __init__(self, size: int, dim: int, init: int, generator, growth="exact"):
+        super().__init__()
         self.size, self.init, self.growth, self.count = size, init, growth, init
-        started = size if growth == "published" else init
-        noise = torch.randn(started, dim, generator=generator, device=generator.device)
-        self.keys: Float[Tensor, "n dim"] = F.normalize(noise, dim=-1).to(device)
-        self.born: Int[Tensor, " n"] = torch.full((started,), RANDOM)
+        rows = size if growth == "published" else init
+        noise = torch.randn(rows, dim, generator=generator)
+        self.register_buffer("keys", F.normalize(noise, dim=-1))
+        self.register_buffer("born", torch.full((rows,), RANDOM))
 
     @torch.no_grad()
-    def enqueue(self, keys: Float[Tensor, "batch dim"], step: int) -> None:
-        """Puts the keys of `step` in front; the oldest entries beyond `size` are dropped."""
+    def enqueue(self, keys: Float[torch.Tensor, "batch dim"], step: int) -> None:
+        """Puts the keys of `step` in front; the oldest beyond `size` are dropped."""
         if self.growth == "published" and self.count == 0:
             self.keys, self.born = self.keys[:0], self.born[:0]
         self.count += len(keys)
-        self.keys = torch.cat([keys.detach().to(self.keys.dtype), self.keys])
-        self.born = torch.cat([torch.full((len(keys),), step), self.born])
+        self.keys = torch.cat([keys.to(self.keys.dtype), self.keys])
+        self.born = torch.cat([self.born.new_full((len(keys),), step), self.born])
         if self.growth == "exact" or self.count > self.size:
             self.keys, self.born = self.keys[: self.size], self.born[: self.size]
 
-    def refresh(self, keys: Float[Tensor, "m dim"]) -> None:
+    def refresh(self, keys: Float[torch.Tensor, "m dim"]) -> None:
         """Replaces the newest entries by `keys`: the same sentences, encoded anew."""
         keys = keys[: self.size].to(self.keys.dtype)
         self.keys = torch.cat([keys, self.keys[len(keys) :]])
@@ -51,7 +50,7 @@ class NegativeQueue:
             return self.count + self.init
         return len(self.keys)
 
-    def negatives(self, parts: tuple[Slice, ...] = ()) -> Float[Tensor, "n dim"]:
+    def negatives(self, parts: tuple[Slice, ...] = ()) -> Float[torch.Tensor, "n dim"]:
         """The entries in the ranges `parts`, counted from the newest; () is all.
 
         Until the queue is full, all of it is used, as in the authors' code.
@@ -61,16 +60,19 @@ class NegativeQueue:
             return keys
         return torch.cat([keys[low:high] for low, high in parts])
 
-    def ages(self, step: int) -> Int[Tensor, " n"]:
-        """Steps since each entry was enqueued, newest first; RANDOM for the initial fill."""
+    def ages(self, step: int) -> Int[torch.Tensor, " n"]:
+        """Steps since each entry came, newest first; RANDOM for the initial fill."""
         born = self.born[: self._used()]
         return torch.where(born == RANDOM, RANDOM, step - born)
 
-    def state_dict(self) -> dict:
-        return {"keys": self.keys, "born": self.born, "count": self.count}
+    def get_extra_state(self) -> int:
+        return self.count
 
-    def load_state_dict(self, state: dict) -> None:
-        self.keys, self.count = state["keys"], state["count"]
-        self.born = state[
-            "born"
-        ].cpu()  # a checkpoint is loaded as a whole to the keys' device
+    def set_extra_state(self, count: int) -> None:
+        self.count = count
+
+    def _load_from_state_dict(self, state, prefix, *rest) -> None:
+        for name in ("keys", "born"):  # which are as long as what is loaded
+            shape = state[prefix + name].shape
+            setattr(self, name, getattr(self, name).new_empty(shape))
+        super()._load_from_state_dict(state, prefix, *rest)

@@ -1,70 +1,84 @@
-"""A trained encoder as a folder that sentence-transformers, transformers and this library read."""
+"""A trained encoder as a folder that sentence-transformers and transformers read, too."""
 
 import json
+import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import torch
-from safetensors.torch import load_file, save_file
-from torch import nn
+from safetensors.torch import save_file
+from transformers.utils import cached_file
 
 from .settings import InputError
 
-# poolings in folders of sentence-transformers before 6
-OLDER = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
+APPLIED = {"Transformer", "Pooling", "Normalize"}  # the last one changes no cosine
+POOLINGS = {"cls": "cls", "cls_token": "cls", "mean": "mean", "mean_tokens": "mean"}
+BESIDE = ("default_prompt_name", "truncate_dim", "do_lower_case")
 
 
 def save(encoder, folder: Path, normalize: bool) -> Path:
-    """Writes what `Encoder.save` promises, with modules that sentence-transformers ships.
+    """Writes what `Encoder.save` promises: beside first, then each file in its place.
 
-    `normalize` adds one for vectors of length 1. Raises InputError for another program's model.
+    config.json goes first and comes last: a mixture of two models does not load. Raises
+    InputError for a folder with another program's model.
     """
     if (folder / "config.json").is_file() and not (folder / "mocose.json").is_file():
-        raise InputError(
-            f"{folder} holds a model that was not saved here; choose another folder."
-        )
+        why = "holds a model that was not saved here; choose another folder."
+        raise InputError(f"{folder} {why}")
     folder.mkdir(parents=True, exist_ok=True)
-    texts: dict = {"sentence_bert_config.json": {"max_seq_length": encoder.max_length}}
-    texts |= {
-        "mocose.json": {"pooling": encoder.pooling, "max_length": encoder.max_length}
-    }
+    with TemporaryDirectory(prefix=".saving-", dir=folder) as beside:
+        _write(encoder, Path(beside), normalize)
+        (folder / "config.json").unlink(missing_ok=True)
+        for new in sorted(
+            Path(beside).iterdir(), key=lambda p: p.name == "config.json"
+        ):
+            old = folder / new.name
+            if old.is_dir() and not old.is_symlink():
+                shutil.rmtree(old)
+            else:
+                old.unlink(missing_ok=True)
+            new.rename(old)
+    return folder
+
+
+def _write(encoder, folder: Path, normalize: bool) -> None:
+    length = encoder.max_length
+    texts = {"mocose.json": {"pooling": encoder.pooling, "max_length": length}}
+    texts |= {"sentence_bert_config.json": {"max_seq_length": length}}
     texts["modules.json"] = []
     for i, (kind, settings, weights) in enumerate(_modules(encoder, normalize)):
         path, name = f"{i}_{kind}" if i else "", f"sentence_transformers.models.{kind}"
-        texts["modules.json"].append(
-            {"idx": i, "name": str(i), "path": path, "type": name}
-        )
+        module = {"idx": i, "name": str(i), "path": path, "type": name}
+        texts["modules.json"].append(module)
         (folder / path).mkdir(exist_ok=True)
         if settings:
             texts[f"{path}/config.json"] = settings
         if weights:
             save_file(weights, folder / path / "model.safetensors")
     for name, content in texts.items():
-        (folder / name).write_text(
-            json.dumps(content, indent=1) + "\n", encoding="utf-8"
-        )
+        text = json.dumps(content, indent=1) + "\n"
+        (folder / name).write_text(text, encoding="utf-8")
     config = encoder.model.config
     config.output_hidden_states = encoder.pooling == "first_last"
     encoder.model.save_pretrained(folder)
     config.output_hidden_states = False
     encoder.tokenizer.save_pretrained(folder)
-    return folder
+    for file in folder.rglob("*.safetensors"):  # which safetensors makes private
+        file.chmod((folder / "mocose.json").stat().st_mode)
 
 
 def _modules(encoder, normalize: bool):
-    """Name, settings and weights of every module, in the order in which they are applied."""
+    """Name, settings and weights of the modules, in the order of their use."""
     width, layers = encoder.width, encoder.model.config.num_hidden_layers
     mean = encoder.pooling in ("mean", "first_last")
     yield "Transformer", {}, {}
+    dimension = {"word_embedding_dimension": width}
     if encoder.pooling == "first_last":
         ends = torch.tensor([0.5, *[0.0] * (layers - 1), 0.5])
-        shape = {
-            "layer_start": 0,
-            "num_hidden_layers": layers,
-            "word_embedding_dimension": width,
-        }
+        shape = {"layer_start": 0, "num_hidden_layers": layers} | dimension
         yield "WeightedLayerPooling", shape, {"layer_weights": ends}
     modes = {"pooling_mode_cls_token": not mean, "pooling_mode_mean_tokens": mean}
-    yield "Pooling", {"word_embedding_dimension": width} | modes, {}
+    yield "Pooling", dimension | modes, {}
     if encoder.pooling == "cls_pooler":
         shape = {"in_features": width, "out_features": width, "bias": True}
         shape["activation_function"] = "torch.nn.modules.linear.Identity"
@@ -74,30 +88,39 @@ def _modules(encoder, normalize: bool):
         yield "Normalize", {}, {}
 
 
-def noted(folder: Path) -> dict:
-    """Pooling and maximum length that `save` noted, or those of sentence-transformers' modules."""
-    own, modules = _json(folder / "mocose.json", {}), _json(folder / "modules.json", [])
-    path = next((m["path"] for m in modules if m["type"].endswith(".Pooling")), None)
-    if own or path is None:
-        return own
-    modes = _json(folder / path / "config.json", {})
-    older = "".join(mode for flag, mode in OLDER.items() if modes.get(flag))
-    most = _json(folder / "tokenizer_config.json", {}).get("model_max_length", 128)
-    length = (
-        _json(folder / "sentence_bert_config.json", {}).get("max_seq_length") or most
-    )
-    return {"pooling": modes.get("pooling_mode", older), "max_length": length}
+def noted(name: str | Path, revision: str | None) -> dict:
+    """What `save` or sentence-transformers left there: pooling, max_length, subfolder.
 
+    "dense" is the file of the pooler. "refused" says what cannot be applied here, or "".
+    """
+    quiet = ("missing_entries", "connection_errors", "gated_repo")
+    quiet = {f"_raise_exceptions_for_{kind}": False for kind in quiet}
 
-def load_pooler(pooler: nn.Linear, folder: Path) -> bool:
-    """Puts the saved weights of "cls_pooler" into `pooler`, and says whether the folder has them."""
-    modules = _json(folder / "modules.json", [])
-    paths = [folder / m["path"] for m in modules if m["type"].endswith(".Dense")]
-    for path in paths:
-        state = load_file(path / "model.safetensors")
-        pooler.load_state_dict({k.removeprefix("linear."): v for k, v in state.items()})
-    return bool(paths)
+    def read(file: str, default):
+        path = cached_file(name, file, revision=revision, **quiet)
+        return json.loads(Path(path).read_text(encoding="utf-8")) if path else default
 
-
-def _json(file: Path, default):
-    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else default
+    modules = read("modules.json", [])
+    paths = {m["type"].rpartition(".")[2]: m["path"] for m in modules}
+    folder = paths.get("Transformer", "")
+    left = {"pooling": "cls", "max_length": 128, "subfolder": folder, "refused": ""}
+    if (own := read("mocose.json", {})) or not modules:
+        dense = f"{paths['Dense']}/model.safetensors" if "Dense" in paths else None
+        dense = dense and cached_file(name, dense, revision=revision)
+        return left | {"dense": dense} | own
+    bert = read(f"{folder}/sentence_bert_config.json".lstrip("/"), {})
+    beside = read("config_sentence_transformers.json", {}) | bert
+    refused = [
+        *sorted(paths.keys() - APPLIED),
+        *(key for key in BESIDE if beside.get(key)),
+    ]
+    modes = read(f"{paths['Pooling']}/config.json", {}) if "Pooling" in paths else {}
+    flags = [
+        key[13:] for key, on in modes.items() if key[:13] == "pooling_mode_" and on
+    ]
+    pooling = modes.get("pooling_mode") or " + ".join(flags)
+    if pooling not in POOLINGS:
+        refused.append(f"pooling {pooling or 'that is missing'}")
+    most = read("tokenizer_config.json", {}).get("model_max_length", 128)
+    left |= {"pooling": POOLINGS.get(pooling), "refused": ", ".join(refused)}
+    return left | {"max_length": bert.get("max_seq_length") or most, "dense": None}

@@ -1,7 +1,6 @@
 """MoCoSE's step, Algorithm 1: views -> query, keys -> loss -> step -> EMA -> enqueue."""
 
 from collections.abc import Iterable
-from functools import partial
 
 import numpy as np
 import torch
@@ -11,42 +10,35 @@ from .augment import distorted
 from .ema import decay_at, update_ema
 from .encoder import Encoder
 from .evaluation import staleness
-from .fgsm import FGSM
+from .fgsm import moved
 from .heads import stream
 from .loss import info_nce
 from .model import Branch, View, target_of
 from .queue import NegativeQueue
 from .settings import InputError, Settings
 from .shapes import Ids, Mask
-from .trainer import Checkpoint, Measure, Progress, SingleProcess, Trainer
+from .trainer import Progress, SingleProcess, Trainer
 
-Tokens = list[list[int]]  # token ids of every sentence
-STALENESS_AT = (
-    0.25,
-    0.5,
-    0.75,
-)  # shares of the training at which the queue's age is measured
+Tokens = list[list[int]]  # token ids of each sentence
+STALENESS_AT = (0.25, 0.5, 0.75)  # shares of the training at which it is measured
 
 
 class Text:
-    """Training sentences as token ids; `lengths` holds their lengths in tokens."""
+    """Training sentences as token ids."""
 
     def __init__(self, encoder: Encoder, sentences: Iterable[str], settings: Settings):
-        if settings.max_length > (most := encoder.positions):
-            raise InputError(
-                f"max_length = {settings.max_length}, but the encoder reads {most}."
-            )
-        self.ids = encoder.tokenize(sentences, settings.max_length)
-        self.lengths = np.array([len(ids) for ids in self.ids])
+        if (asked := settings.max_length) > (most := encoder.positions):
+            raise InputError(f"max_length = {asked}, but the encoder reads {most}.")
+        self.ids = encoder.tokenize(sentences, asked)
 
     def views(self, rows: np.ndarray, generator: Generator) -> tuple[Tokens, Tokens]:
-        """Token ids of query and key for every row of a batch. Here the key's are the query's."""
+        """Token ids of query and key for the rows of a batch. Here they are the same."""
         ids = [self.ids[row] for row in rows]
         return ids, ids
 
 
 class MoCoSE(Trainer):
-    """A MoCoSE in training: what every trainer has, the target branch, the queue, and FGSM."""
+    """A MoCoSE in training: online branch, target branch, queue, and FGSM."""
 
     stateful = (*Trainer.stateful, "target", "queue")
     text: Text
@@ -56,21 +48,15 @@ class MoCoSE(Trainer):
         online = Branch(encoder, settings).to(encoder.device)
         self.target = target_of(online, settings).train(settings.target_dropout)
         online.train()  # after the target: what the two share keeps its dropout
-        trained_too = [
-            p for p in self.target.projection.parameters() if p.requires_grad
-        ]
-        super().__init__(settings, online, encoder, trained_too)
-        size, init, growth = (
-            settings.queue_size,
-            settings.queue_init,
-            settings.queue_growth,
-        )
+        projection = self.target.projection.parameters()
+        more = [p for p in projection if p.requires_grad]
+        super().__init__(settings, online, encoder, more)
+        sizes = (settings.queue_size, online.dim, settings.random_keys)
         fill = stream(settings.seed, "queue")
-        self.queue = NegativeQueue(size, online.dim, init, fill, growth, encoder.device)
-        self.fgsm = FGSM(settings.fgsm_epsilon, settings.fgsm_gradient)
-        self.recent: list[
-            tuple[Tensor, Tensor]
-        ] = []  # batches behind the queue, newest first
+        self.queue = NegativeQueue(*sizes, fill, settings.queue_growth)
+        self.queue.to(encoder.device)
+        self.gradient: Tensor | None = None  # what a "stale" FGSM uses next
+        self.recent: list = []  # (ids, mask) behind the queue's keys, newest first
 
     def step(self, rows: np.ndarray, step: int) -> None:
         train_step(self, *self.text.views(rows, self.generator), step)
@@ -79,11 +65,11 @@ class MoCoSE(Trainer):
             self.progress.staleness.append({"step": step, **staleness_of(self)})
 
     def state(self) -> dict:
-        return super().state() | {"gradient": self.fgsm.gradient, "recent": self.recent}
+        return super().state() | {"gradient": self.gradient, "recent": self.recent}
 
     def load(self, state: dict) -> None:
         super().load(state)
-        self.fgsm.gradient, self.recent = state["gradient"], state["recent"]
+        self.gradient, self.recent = state["gradient"], state["recent"]
 
 
 def train(
@@ -91,49 +77,32 @@ def train(
     sentences: Iterable[str] | Text,
     settings: Settings | None = None,
     *,
-    evaluate: Measure | None = None,
-    choose: bool = True,
-    probe: Measure | None = None,
-    checkpoint: Checkpoint | None = None,
-    bar: bool = True,
     ranks: SingleProcess | None = None,
+    **options,
 ) -> Progress:
     """Trains `encoder` in place as MoCoSE and leaves the chosen weights in it.
 
-    `evaluate(step)` returns numbers by name. With `choose` the weights with the highest "score"
-    are kept, else the last ones. `probe(step)` is called every `probe_every` steps. An interrupted
-    training goes on from `checkpoint` to the numbers of an unbroken one; the caller deletes it.
-    `sentences` may be a `Text`. `ranks` makes this process one of several. Raises InputError for
-    too few sentences or too long ones, and FloatingPointError for a loss that is not finite.
+    `options` are those of `Trainer.run`: evaluate, choose, probe, checkpoint, bar.
+    `ranks` makes this process one of several. Raises InputError for too few sentences or
+    too long ones, and FloatingPointError for a loss that is not finite.
     """
-    settings = settings or Settings()
-    text = (
-        sentences if isinstance(sentences, Text) else Text(encoder, sentences, settings)
-    )
-    encoder.check_dropout()
+    settings, text = settings or Settings(), sentences
+    if not isinstance(text, Text):
+        text = Text(encoder, sentences, settings)
     trainer = MoCoSE(settings, encoder)
     trainer.text, trainer.ranks = text, ranks or trainer.ranks
-    return trainer.run(
-        text.lengths,
-        name="mocose",
-        evaluate=evaluate,
-        choose=choose,
-        probe=probe,
-        checkpoint=checkpoint,
-        bar=bar,
-    )
+    return trainer.run(text.ids, name="mocose", **options)
 
 
 def train_step(
     trainer: MoCoSE, query_tokens: Tokens, key_tokens: Tokens, step: int
 ) -> None:
-    """One step of MoCoSE, from the token ids of query and key for every row of the batch."""
+    """One step of MoCoSE, from the token ids of query and key of the batch."""
     settings, encoder = trainer.settings, trainer.scored
     trainer.ranks.seed(settings.seed, step)
     query_ids, key_ids = encoder.pad(query_tokens), encoder.pad(key_tokens)
-    with torch.autocast(
-        encoder.device.type, torch.bfloat16, settings.precision == "bf16"
-    ):
+    half = settings.precision == "bf16"
+    with torch.autocast(encoder.device.type, torch.bfloat16, half):
         # negatives: the queue, or a part of it
         if settings.queue_keys == "latest" and trainer.recent:
             trainer.queue.refresh(keys_anew(trainer, trainer.generator))
@@ -141,27 +110,24 @@ def train_step(
         # two views: word embeddings under cut-offs, shuffle and FGSM
         view = make_view(trainer, trainer.online, *query_ids)
         other = make_view(trainer, trainer.target, *key_ids)
-        sides = [query_ids] if query_tokens == key_tokens else [query_ids, key_ids]
-        probes = [partial(fgsm_probe, trainer, *side, negatives) for side in sides]
-        trainer.fgsm.perturb([view, other], probes)
-        # query and keys
+        if epsilon := settings.fgsm_epsilon:  # one gradient for both, if tokens agree
+            sides = [query_ids] if query_tokens == key_tokens else [query_ids, key_ids]
+            gradients = fgsm_gradients(trainer, view, sides, negatives)
+            view.words = moved(view.words, gradients[0], epsilon)
+            other.words = moved(other.words, gradients[-1], epsilon)
+        # query and keys, the latter of all processes
         query = trainer.online(view)  # (batch, dim)
         with torch.set_grad_enabled(not settings.detach_keys):
-            keys = trainer.target(other)  # (batch, dim)
-            every = trainer.ranks.gather(
-                keys
-            )  # those of all processes, which is one as a rule
-        # loss
-        loss = contrast(trainer, query, every, negatives)
+            keys = trainer.ranks.gather(trainer.target(other))  # of (batch, dim)
+        loss = contrast(trainer, query, keys, negatives)
     # step of the online branch
     trainer.optimise(loss, step)
     # the target follows, ready for the next step
     update_ema(trainer.target, trainer.online, decay_at(step + 1, settings))
     # the keys enter the queue
-    trainer.queue.enqueue(torch.cat(every), step)
-    trainer.recent = [key_ids, *trainer.recent][
-        : -(-settings.queue_size // settings.batch_size)
-    ]
+    trainer.queue.enqueue(torch.cat(keys), step)
+    batches = -(-settings.queue_size // settings.batch_size)
+    trainer.recent = [key_ids, *trainer.recent][:batches]
 
 
 def make_view(
@@ -173,46 +139,52 @@ def make_view(
 
 
 def contrast(
-    trainer: MoCoSE, query: Tensor, every: list[Tensor], negatives: Tensor
+    trainer: MoCoSE, query: Tensor, keys: list[Tensor], negatives: Tensor
 ) -> Tensor:
-    """InfoNCE as the settings say, of this process's queries; `every` has all processes' keys."""
-    s, keys = trainer.settings, every[trainer.ranks.rank]
-    others = (
-        [other for other in every if other is not keys] if s.batch_negatives else []
-    )
-    negatives = torch.cat([negatives, *others]) if others else negatives
-    return info_nce(
-        query, keys, negatives, s.temperature, s.similarity, s.batch_negatives
-    )
+    """InfoNCE as the settings say, of this process's queries; `keys` are of all."""
+    s, rank = trainer.settings, trainer.ranks.rank
+    if s.batch_negatives and len(keys) > 1:
+        negatives = torch.cat([negatives, *keys[:rank], *keys[rank + 1 :]])
+    how = (s.temperature, s.similarity, s.batch_negatives)
+    return info_nce(query, keys[rank], negatives, *how)
 
 
-def fgsm_probe(trainer: MoCoSE, ids: Ids, mask: Mask, negatives: Tensor):
-    """A fresh view of the sentences, and its loss against fresh keys of the same ones."""
-    view = make_view(trainer, trainer.online, ids, mask)
-    with torch.no_grad():
-        every = trainer.ranks.gather(
-            trainer.target(make_view(trainer, trainer.target, ids, mask))
-        )
-    return view, lambda moving: contrast(
-        trainer, trainer.online(moving), every, negatives
-    )
+def fgsm_gradients(trainer: MoCoSE, view: View, sides, negatives: Tensor) -> list:
+    """The gradients of the loss at the word embeddings of each side's (ids, mask).
+
+    "current" takes them at fresh views of this batch, as the paper says. "stale" takes
+    the one that the previous step left at the query's `view`, as the authors' code does.
+    """
+    if trainer.settings.fgsm_gradient == "stale":
+        last = trainer.gradient
+        view.words.register_hook(lambda g: setattr(trainer, "gradient", g.detach()))
+        return [last]
+    gradients = []
+    for ids, mask in sides:
+        fresh = make_view(trainer, trainer.online, ids, mask)
+        fresh.words = fresh.words.detach().requires_grad_()
+        with torch.no_grad():
+            other = make_view(trainer, trainer.target, ids, mask)
+            keys = trainer.ranks.gather(trainer.target(other))
+        loss = contrast(trainer, trainer.online(fresh), keys, negatives)
+        gradients += torch.autograd.grad(loss, fresh.words)
+    return gradients
 
 
 @torch.no_grad()
 def keys_anew(trainer: MoCoSE, generator: Generator) -> Tensor:
-    """What the present target gives for the sentences behind the queue's keys, newest first."""
-    views = (
-        make_view(trainer, trainer.target, *batch, generator)
-        for batch in trainer.recent
-    )
-    every = (trainer.ranks.gather(trainer.target(view)) for view in views)
-    return torch.cat([torch.cat(keys) for keys in every])
+    """What the target gives now for the sentences behind the queue's keys."""
+    keys = []
+    for ids, mask in trainer.recent:
+        view = make_view(trainer, trainer.target, ids, mask, generator)
+        keys += trainer.ranks.gather(trainer.target(view))
+    return torch.cat(keys)
 
 
 def staleness_of(trainer: MoCoSE) -> dict:
-    """How far the queued keys have drifted from what the present target gives, by age.
+    """How far the queued keys have drifted from what the target gives now, by age.
 
-    Draws from random streams of its own: the training goes on as if nothing had been measured.
+    Draws from streams of its own: the training goes on as if nothing had been measured.
     """
     generator = stream(trainer.settings.seed, "staleness")
     with torch.random.fork_rng():
@@ -220,4 +192,4 @@ def staleness_of(trainer: MoCoSE) -> dict:
     ages = trainer.queue.ages(trainer.progress.step)
     n = min(len(passes[0]), len(ages))
     keys = [x[:n].float().cpu().numpy() for x in (trainer.queue.keys, *passes)]
-    return staleness.drift(*keys, ages[:n].numpy())
+    return staleness.drift(*keys, ages[:n].cpu().numpy())

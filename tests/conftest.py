@@ -154,13 +154,11 @@ def of_the_method(values: dict) -> dict:
 SMALL = {
     "steps": 6,
     "batch_size": 4,
-    "batch_lengths": "mixed",
     "queue_size": 12,
     "queue_init": 4,
     "eval_every": 2,
     "precision": "float32",
     "lr": 1e-3,
-    "head_lr": 1e-3,
     "max_length": 16,
     "fgsm_epsilon": 0.0,
 }

@@ -1,7 +1,7 @@
-"""Where embeddings lie: alignment, uniformity, mean cosine and spectrum.
+"""Where embeddings lie (MoCoSE Figures 4, 7, 10 and SimCSE Figures 2, 3).
 
-MoCoSE Figures 4, 7, 10 and SimCSE Figures 2, 3. All but the singular values and the rank look at
-l2-normalised embeddings. Undefined values are NaN. Computed in float64.
+All but the singular values and the rank look at embeddings of length 1. Undefined values
+are NaN. Computed in float64.
 """
 
 import numpy as np
@@ -19,38 +19,38 @@ def unit(x: Vectors) -> Vectors:
 
 
 def alignment(x: Vectors, y: Vectors) -> float:
-    """Mean squared distance of positive pairs, 0 (best) to 4 (Wang & Isola 2020, alpha = 2)."""
-    return float(((unit(x) - unit(y)) ** 2).sum(1).mean()) if len(x) else float("nan")
+    """Mean squared distance of positive pairs, 0 (best) to 4 (Wang & Isola 2020)."""
+    return float(((unit(x) - unit(y)) ** 2).sum(1).mean()) if len(x) else np.nan
 
 
 def uniformity(x: Vectors, t: float = 2.0) -> float:
-    """log of the mean of exp(-t |a - b|^2) over pairs of different rows (Wang & Isola 2020).
+    """log of the mean of exp(-t |a - b|^2) over pairs of rows (Wang & Isola 2020).
 
     The distances of all pairs are in memory at once: 4 n^2 bytes.
     """
     if len(x) < 2:
-        return float("nan")
+        return np.nan
     return float(np.log(np.exp(-t * pdist(unit(x), "sqeuclidean")).mean()))
 
 
 def mean_cosine(x: Vectors) -> float:
     """Mean cosine over all pairs of different rows (exact: no pairs are drawn)."""
     if (n := len(x)) < 2:
-        return float("nan")
+        return np.nan
     return float(((unit(x).sum(0) ** 2).sum() - n) / (n * (n - 1)))
 
 
 def singular_values(x: Vectors) -> Float[np.ndarray, " k"]:
-    """Singular values of the embeddings over the largest one, descending from 1 (Figure 7)."""
+    """Singular values over the largest one, descending from 1 (Figure 7)."""
     x = np.asarray(x, np.float64)
     if not np.isfinite(x).all() or not x.any():
         return np.full(min(x.shape), np.nan)
-    found = np.linalg.svd(x, compute_uv=False)
-    return found / found[0]
+    values = np.linalg.svd(x, compute_uv=False)
+    return values / values[0]
 
 
 def effective_rank(x: Vectors) -> float:
-    """exp of the entropy of the singular values as shares of their sum (Roy & Vetterli 2007)."""
+    """exp of the entropy of the singular values' shares (Roy & Vetterli 2007)."""
     share = singular_values(x)
     share = share / share.sum()
     return float(np.exp(-np.sum(share * np.log(np.where(share == 0, 1, share)))))

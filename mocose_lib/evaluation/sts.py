@@ -1,7 +1,7 @@
-"""Semantic textual similarity: Spearman x 100 between cosine similarity and gold scores.
+"""Semantic textual similarity: Spearman x 100 between cosines and gold scores.
 
-`STS12 test all` pools the pairs of all subsets, as the papers do. `STS12 test mean` and `STS12
-test wmean` average over subsets, plainly and weighted by pairs.
+`STS12 test all` pools the pairs of all subsets, as the papers do. `STS12 test mean` and
+`STS12 test wmean` average over subsets, plainly and weighted by pairs.
 """
 
 import logging
@@ -15,31 +15,30 @@ from ..settings import InputError
 
 log = logging.getLogger(__name__)
 Encode = Callable[[Sequence[str]], np.ndarray]  # n sentences -> (n, dim)
-Table = Any  # a dict of columns or a pandas DataFrame: score, sentence1, sentence2, perhaps subset
+Table = Any  # dict of columns or DataFrame: score, sentence1, sentence2, maybe subset
 Benchmark = Mapping[str, Table]  # "STS12 test" -> its pairs
+UNDEFINED = (
+    "%d scores, as %r, are undefined: all similarities or gold scores are equal, "
+    "or vectors hold NaN or are all zero"
+)
 
 
 def evaluate(encode: Encode, benchmark: Benchmark) -> dict[str, float]:
-    """The aggregations of every task, and "average": the mean over tasks of "all".
+    """The aggregations of each task, and "average": the mean over tasks of "all".
 
-    `encode` is called once for all distinct sentences. Undefined scores are NaN, and logged.
-    Raises InputError for a table with a missing column, text, score or subset.
+    `encode` is called once for all distinct sentences. Undefined scores are NaN, and
+    logged. Raises InputError for a table with a missing column, text, score or subset.
     """
     for name, table in benchmark.items():
         check_table(name, table)
     scores = {}
     for name, similarity in similarities(encode, benchmark).items():
-        found = aggregate(benchmark[name], similarity)
-        scores |= {f"{name} {how}": value for how, value in found.items()}
+        for how, value in aggregate(benchmark[name], similarity).items():
+            scores[f"{name} {how}"] = value
     if undefined := [name for name, score in scores.items() if np.isnan(score)]:
-        why = "all similarities or gold scores are equal, or vectors hold NaN or are all zero"
-        log.warning(
-            "%d scores, as %r, are undefined: %s", len(undefined), undefined[0], why
-        )
-    scores["average"] = float(
-        np.mean([v for k, v in scores.items() if k.endswith(" all")])
-    )
-    return scores
+        log.warning(UNDEFINED, len(undefined), undefined[0])
+    pooled = [value for name, value in scores.items() if name.endswith(" all")]
+    return scores | {"average": float(np.mean(pooled))}
 
 
 def check_table(name: str, table: Table) -> None:
@@ -48,9 +47,8 @@ def check_table(name: str, table: Table) -> None:
     wanted |= {"subset": str} if "subset" in table else {}
     for column, kind in wanted.items():
         if column not in table:
-            raise InputError(
-                f"{name} has no column {column!r}; it needs {list(wanted)}."
-            )
+            told = f"{name} has no column {column!r}; it needs {list(wanted)}."
+            raise InputError(told)
         for row, value in enumerate(table[column], 1):
             sound = isinstance(value, kind) and not isinstance(value, bool)
             if not sound or (column == "score" and not np.isfinite(value)):
@@ -60,16 +58,10 @@ def check_table(name: str, table: Table) -> None:
 
 
 def similarities(encode: Encode, benchmark: Benchmark) -> dict[str, np.ndarray]:
-    """Cosine similarity of every pair, by task."""
+    """Cosine similarity of each pair, by task."""
     encode = cached(encode)
-    encode(
-        [
-            s
-            for t in benchmark.values()
-            for c in ("sentence1", "sentence2")
-            for s in t[c]
-        ]
-    )
+    sides = [t[c] for t in benchmark.values() for c in ("sentence1", "sentence2")]
+    encode([sentence for side in sides for sentence in side])
     return {
         name: cosine(encode(table["sentence1"]), encode(table["sentence2"]))
         for name, table in benchmark.items()
@@ -77,36 +69,35 @@ def similarities(encode: Encode, benchmark: Benchmark) -> dict[str, np.ndarray]:
 
 
 def aggregate(table: Table, similarity: np.ndarray) -> dict[str, float]:
-    """Spearman over all pairs, and its means over subsets with more than one gold score."""
+    """Spearman over all pairs, and its means over subsets that have two gold scores."""
     gold = np.asarray(table["score"], float)
-    found = {"all": spearman(similarity, gold)}
-    if "subset" in table:
-        subset = np.asarray(table["subset"])
-        rows = [np.flatnonzero(subset == name) for name in dict.fromkeys(subset)]
-        if rows := [r for r in rows if np.ptp(gold[r]) > 0]:
-            each = [spearman(similarity[r], gold[r]) for r in rows]
-            found["mean"] = float(np.mean(each))
-            found["wmean"] = float(np.average(each, weights=list(map(len, rows))))
-    return found
+    scores = {"all": spearman(similarity, gold)}
+    subset = np.asarray(table.get("subset", []))
+    rows = [np.flatnonzero(subset == name) for name in dict.fromkeys(subset)]
+    if rows := [r for r in rows if np.ptp(gold[r]) > 0]:
+        each = [spearman(similarity[r], gold[r]) for r in rows]
+        scores["mean"] = float(np.mean(each))
+        scores["wmean"] = float(np.average(each, weights=[len(r) for r in rows]))
+    return scores
 
 
 def cosine(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Row-wise cosine similarity of two (n, dim) arrays, in float64; NaN for a zero vector."""
+    """Row-wise cosine of two (n, dim) arrays, in float64; NaN for a zero vector."""
     a, b = a.astype(np.float64), b.astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         return (a * b).sum(1) / (np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1))
 
 
 def spearman(similarity: np.ndarray, gold: np.ndarray) -> float:
-    """Spearman correlation x 100; NaN where it is undefined: values all equal, or not finite."""
+    """Spearman x 100; NaN where it is undefined: values all equal, or not finite."""
     sound = len(gold) > 1 and np.ptp(gold) > 0 and np.isfinite(similarity).all()
     if not sound or np.ptp(similarity) < 1e-12:
-        return float("nan")
+        return np.nan
     return 100 * float(spearmanr(similarity, gold).statistic)
 
 
 def cached(encode: Encode) -> Encode:
-    """`encode`, called once for every distinct sentence, whoever asks for its vector again."""
+    """`encode`, called once for each distinct sentence, however often it is asked for."""
     known: dict[str, np.ndarray] = {}
 
     def encode_once(sentences: Sequence[str]) -> np.ndarray:

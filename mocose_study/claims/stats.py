@@ -29,12 +29,12 @@ class Interval:
 
 
 def interval(values, level: float = LEVEL) -> Interval:
-    """Student's interval of the mean of values, (n,); infinitely wide for n = 1."""
+    """Student's interval of the mean of values, (n,); without ends for n = 1."""
     x = np.asarray(values, dtype=float)
     n = len(x)
     if n < 2:
         mean = float(x.mean()) if n else math.nan
-        return Interval(mean, -math.inf, math.inf, n)
+        return Interval(mean, math.nan, math.nan, n)
     half = stats.t.ppf((1 + level) / 2, n - 1) * x.std(ddof=1) / math.sqrt(n)
     return Interval(float(x.mean()), float(x.mean() - half), float(x.mean() + half), n)
 
@@ -55,7 +55,7 @@ def difference(a: Scores, b: Scores, level: float = LEVEL) -> Interval:
     """
     x, y = (np.array(list(side.by_seed.values()), dtype=float) for side in (a, b))
     if not len(x) or not len(y):
-        return Interval(math.nan, -math.inf, math.inf, 0)
+        return Interval(math.nan, math.nan, math.nan, 0)
     if a.fixed and b.fixed:
         gap = float(x[0] - y[0])
         return Interval(gap, gap, gap, 1)
@@ -67,7 +67,7 @@ def difference(a: Scores, b: Scores, level: float = LEVEL) -> Interval:
     n = min(len(x), len(y))
     gap = float(x.mean() - y.mean())
     if n < 2:
-        return Interval(gap, -math.inf, math.inf, n)
+        return Interval(gap, math.nan, math.nan, n)
     if x.std() == y.std() == 0:
         return Interval(gap, gap, gap, n)
     ends = stats.ttest_ind(x, y, equal_var=False).confidence_interval(level)

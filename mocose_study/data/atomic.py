@@ -7,20 +7,18 @@ from pathlib import Path
 
 import psutil
 
-HOST = (
-    platform.node()
-)  # other machines of a shared file system number their processes themselves
+HOST = platform.node()  # of a shared file system: each machine numbers its processes
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> Path:
     """Calls `write(temporary_path)`, then renames it to `path` in one step.
 
-    A kill at any moment leaves either the old file or the new one, never a part of it. The next
+    A kill at any moment leaves the old file or the new one, never a part. The next
     write, or `sweep`, removes what a killed process left of the temporary file.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     sweep(path.parent, path.name)
-    part = temporary(path)
+    part = path.with_name(f".{path.name}.{HOST}.{os.getpid()}")
     try:
         write(part)
         with open(part, "rb") as written:
@@ -31,16 +29,8 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> Path:
     return path
 
 
-def temporary(path: Path) -> Path:
-    """Where this process may write what is to become `path`; `sweep` knows it."""
-    return path.with_name(f".{path.name}.{HOST}.{os.getpid()}")
-
-
 def sweep(folder: Path, name: str = "*") -> None:
-    """Removes what killed processes of this machine left of unfinished writes below `folder`.
-
-    They are those of all files, or of the ones called `name`.
-    """
+    """Removes what killed processes of this machine left of files called `name`."""
     for part in folder.rglob(f".{name}.{HOST}.*"):
         writer = part.suffix[1:]
         if writer.isdigit() and not psutil.pid_exists(int(writer)):

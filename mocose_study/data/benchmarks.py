@@ -1,14 +1,13 @@
 """The STS tasks: pairs of sentences with their gold scores.
 
-The benchmark "open" comes with the package: pairs of image captions and of translations, with the
-scores that people gave them. "sample" is a part of it, for tests. "real" is the papers' seven
-tasks, read from the folder MOCOSE_DATA names (`--data`) or, without one, from the hub at the
-revisions of `sts.csv`. A benchmark of one's own is one or several tab-separated files.
+The benchmark "open" comes with the package: pairs of image captions and of
+translations, with the scores that people gave them. "sample" is a part of it, for
+tests. "real" is the papers' seven tasks, read from the folder MOCOSE_DATA names
+(`--data`) or, without one, from the hub at the revisions of `sts.csv`. A benchmark of
+one's own is one or several tab-separated files.
 """
 
-import csv
 import hashlib
-from importlib.resources import files
 from pathlib import Path
 
 import datasets
@@ -17,32 +16,26 @@ import pandas as pd
 
 from mocose_study.config import InputError, choose
 
-from .files import shipped
-from .sources import asking_the_hub, local, open_file
+from .files import read_csv, shipped
+from .sources import asking_the_hub, data_file, local
 
 OPEN_DEV = "images2014"
 OPEN_TESTS = ("images2015", "snli2017", "postediting2016")
 SAMPLE = 60  # pairs of each open task
-OUTSIDE = (
-    "SICK-R",
-    "STS-B",
-)  # tasks with pairs for training, which no system here is trained on
+OUTSIDE = ("SICK-R", "STS-B")  # tasks with pairs for training, which nothing trains on
 BENCHMARKS = ("open", "sample", "real")
 HUB_SPLITS = {"dev": "validation", "test": "test", "train": "train"}
 PAIR_COLUMNS = ("score", "sentence1", "sentence2")
 QUOTED = "has a cell in CSV's quotes (pandas writes none with quoting=csv.QUOTE_NONE)"
-
-with (files(__package__) / "sts.csv").open(encoding="utf-8") as _table:
-    STS = {
-        row["task"]: row for row in csv.DictReader(_table)
-    }  # file, repository, revision
+STS = {row["task"]: row for row in read_csv(__package__, "sts")}
+Tables = dict[str, pd.DataFrame]  # by the task's name and split
 
 
 def read_table(path: Path) -> pd.DataFrame:
     """A tab-separated file without quoting, all cells as text.
 
-    Raises InputError, naming file and line, where it is no text, is cut off, or a row is not as
-    long as the header.
+    Raises InputError, naming file and line, where it is no text, is cut off, or a row
+    is not as long as the header.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -50,37 +43,35 @@ def read_table(path: Path) -> pd.DataFrame:
         raise InputError(f"{path} is no UTF-8 text: {cause}.") from cause
     header, *rows = (line.split("\t") for line in text.split("\n"))
     if "\0" in text or not rows or len(set(header)) < len(header):
-        raise InputError(
-            f"{path} is no tab-separated text with a header of names and rows."
-        )
+        what = "is no tab-separated text with a header of names and rows"
+        raise InputError(f"{path} {what}.")
     if rows.pop() != [""]:
-        raise InputError(
-            f"{path} is cut off in line {len(rows) + 2}: it has no line break there."
-        )
+        what = f"is cut off in line {len(rows) + 2}: it has no line break there"
+        raise InputError(f"{path} {what}.")
     for number, row in enumerate(rows, 2):
         if len(row) != len(header):
-            raise InputError(
-                f"{path} has {len(row)} cells in line {number}, but its header has {len(header)}."
-            )
+            what = f"has {len(row)} cells in line {number}"
+            raise InputError(f"{path} {what}, but its header has {len(header)}.")
     return pd.DataFrame(rows, columns=header, dtype=str)
 
 
 def read_pairs(path: Path) -> pd.DataFrame:
     """A file of scored pairs: columns score, sentence1, sentence2, and perhaps subset.
 
-    Raises InputError, naming file and line, on a missing column, an empty sentence, a cell in CSV's
-    quotes, a score that is no finite number, and on scores that are all equal.
+    Raises InputError, naming file and line, on a missing column, an empty sentence or
+    subset, a cell in CSV's quotes, and a score that is no finite number; and where all
+    scores are equal.
     """
     frame = read_table(path)
     if lost := [column for column in PAIR_COLUMNS if column not in frame]:
-        raise InputError(
-            f"{path} has no column {lost[0]!r}; it needs {', '.join(PAIR_COLUMNS)}."
-        )
+        needed = ", ".join(PAIR_COLUMNS)
+        raise InputError(f"{path} has no column {lost[0]!r}; it needs {needed}.")
     score = pd.to_numeric(frame["score"], errors="coerce").astype(float)
-    texts = frame[list(PAIR_COLUMNS[1:])]
+    empty = frame.apply(lambda column: column.str.strip() == "")
     wrong = {
         "has a score that is no number": ~np.isfinite(score),
-        "has an empty sentence": texts.map(str.strip).eq("").any(axis=1),
+        "has an empty sentence": empty["sentence1"] | empty["sentence2"],
+        "has an empty subset": empty.get("subset", empty["sentence1"]),
         QUOTED: frame.apply(lambda column: column.str.fullmatch('".*"".*"')).any(
             axis=1
         ),
@@ -89,17 +80,15 @@ def read_pairs(path: Path) -> pd.DataFrame:
         if rows.any():
             raise InputError(f"{path} {what} in line {rows.idxmax() + 2}.")
     if score.nunique() < 2:
-        raise InputError(
-            f"{path} has {len(frame)} pairs, and scores that are all equal; a correlation needs "
-            "two different ones."
-        )
+        what = f"has {len(frame)} pairs, and scores that are all equal"
+        raise InputError(f"{path} {what}; a correlation needs two different ones.")
     return frame.assign(score=score)
 
 
 def sts_pairs(task: str, split: str = "test", benchmark: str = "real") -> pd.DataFrame:
     """Pairs of one STS task: columns score, sentence1, sentence2, and perhaps subset."""
     if benchmark != "real":
-        frame = read_pairs(open_file(f"{task}.tsv"))
+        frame = read_pairs(data_file(f"open/{task}.tsv", own=False))
         return frame.head(SAMPLE) if benchmark == "sample" else frame
     source = choose(STS, task, "STS task")
     if here := local(source["file"].format(split=split)):
@@ -112,7 +101,7 @@ def sts_pairs(task: str, split: str = "test", benchmark: str = "real") -> pd.Dat
 
 
 def sickr_test(frame: pd.DataFrame) -> pd.DataFrame:
-    """The 4,927 pairs of the test split among the 9,927 that the hub calls "test".
+    """The 4,927 test pairs among the 9,927 that the hub calls "test".
 
     Raises InputError when they are not all there.
     """
@@ -120,9 +109,8 @@ def sickr_test(frame: pd.DataFrame) -> pd.DataFrame:
     frame = frame.assign(digest=pair_digests(frame))
     kept = frame[frame["digest"].isin(named)].drop_duplicates("digest")
     if len(kept) < len(named):
-        raise InputError(
-            f"the hub's SICK-R has only {len(kept)} of the {len(named)} test pairs."
-        )
+        what = f"only {len(kept)} of the {len(named)} test pairs"
+        raise InputError(f"the hub's SICK-R has {what}.")
     return kept.drop(columns="digest").reset_index(drop=True)
 
 
@@ -136,28 +124,27 @@ def pair_digests(frame: pd.DataFrame) -> list[str]:
 def files_of(benchmark: str) -> list[str]:
     """The files of a benchmark: paths, or names as data/SHA256SUMS has them."""
     if benchmark == "real":
-        names = [source["file"] for source in STS.values()]
-        return list(
-            dict.fromkeys(n.format(split=s) for n in names for s in ("dev", "test"))
+        files = [source["file"] for source in STS.values()]
+        named = (
+            file.format(split=split) for file in files for split in ("dev", "test")
         )
+        return list(dict.fromkeys(named))
     if benchmark in BENCHMARKS:
         return [f"open/{task}.tsv" for task in (OPEN_DEV, *OPEN_TESTS)]
     return own_files(benchmark)
 
 
 def own_files(names: str) -> list[str]:
-    """The files of "a.tsv,b.tsv"; where there is such a file, its name may hold commas."""
-    parts, found = names.split(","), []
+    """The files of "a.tsv,b.tsv"; a file's name may hold commas, where it is there."""
+    parts, files = names.split(","), []
     while parts:
         starts = [",".join(parts[:n]) for n in range(len(parts), 0, -1)]
-        found.append(
-            next((start for start in starts if Path(start).is_file()), parts[0])
-        )
-        parts = parts[found[-1].count(",") + 1 :]
-    return found
+        files.append(next((s for s in starts if Path(s).is_file()), parts[0]))
+        parts = parts[files[-1].count(",") + 1 :]
+    return files
 
 
-def test_tables(benchmark: str) -> dict[str, pd.DataFrame]:
+def test_tables(benchmark: str) -> Tables:
     """The test split of every task: what `mocose_lib.evaluate` takes.
 
     `benchmark` is one of BENCHMARKS, or one's own files, separated by commas.
@@ -168,47 +155,36 @@ def test_tables(benchmark: str) -> dict[str, pd.DataFrame]:
     return {f"{task} test": sts_pairs(task, "test", benchmark) for task in tasks}
 
 
-def dev_tables(
-    benchmark: str, dev: str = "", blind: bool = False
-) -> dict[str, pd.DataFrame]:
+def dev_tables(benchmark: str, dev: str = "", blind: bool = False) -> Tables:
     """The pairs that choose checkpoints, in the same form: those of the file `dev`.
 
-    Without `dev` they are the benchmark's own: STS-B dev of "real", the captions of 2014 of all
-    others. Files of one's own only test, unless `dev` names one. `blind` leaves out the pairs
-    that occur, word for word, in a test table, and raises InputError where none is left.
+    Without `dev` they are STS-B dev of "real", and the captions of 2014 of all others.
+    `blind` leaves out the pairs that occur, word for word, in a test table, and raises
+    InputError where none is left.
     """
     task = "STS-B" if benchmark == "real" else OPEN_DEV
-    tables = (
-        _own_tables(dev, "dev")
-        if dev
-        else {f"{task} dev": sts_pairs(task, "dev", benchmark)}
-    )
+    if dev:
+        tables = _own_tables(dev, "dev")
+    else:
+        tables = {f"{task} dev": sts_pairs(task, "dev", benchmark)}
     tables = unseen(tables, benchmark) if blind else tables
-    for name, table in tables.items():
-        if table.empty:
-            raise InputError(
-                f"all pairs of {name!r} are test pairs; give other ones as `dev`."
-            )
+    for name in (name for name, table in tables.items() if table.empty):
+        raise InputError(f"all pairs of {name!r} are test pairs; give others as `dev`.")
     return tables
 
 
-def unseen(tables: dict[str, pd.DataFrame], benchmark: str) -> dict[str, pd.DataFrame]:
-    """The pairs of the tables that occur, word for word, in no test table of the benchmark."""
+def unseen(tables: Tables, benchmark: str) -> Tables:
+    """The pairs that occur, word for word, in no test table of the benchmark."""
 
     def pairs(table: pd.DataFrame) -> list[frozenset]:
-        return list(
-            map(frozenset, zip(table["sentence1"], table["sentence2"], strict=True))
-        )
+        both = zip(table["sentence1"], table["sentence2"], strict=True)
+        return list(map(frozenset, both))
 
-    tested = {
-        pair for table in test_tables(benchmark).values() for pair in pairs(table)
-    }
-    return {
-        name: t[[pair not in tested for pair in pairs(t)]] for name, t in tables.items()
-    }
+    tested = {pair for t in test_tables(benchmark).values() for pair in pairs(t)}
+    return {k: t[[pair not in tested for pair in pairs(t)]] for k, t in tables.items()}
 
 
-def outside_tables() -> dict[str, pd.DataFrame]:
+def outside_tables() -> Tables:
     """Scored pairs of which the seven tasks have none: what people graded for training.
 
     None without a data folder, since the hub has no such part of SICK-R.
@@ -218,24 +194,22 @@ def outside_tables() -> dict[str, pd.DataFrame]:
     return unseen(tables, "real") if tables else {}
 
 
-def _own_tables(names: str, split: str) -> dict[str, pd.DataFrame]:
+def _own_tables(names: str, split: str) -> Tables:
     """Tables of files of one's own, each named after its file."""
     tables = {}
     for path in map(Path, own_files(names)):
         if not path.is_file():
+            what = f"there is no benchmark {str(path)!r}"
             known = ", ".join(BENCHMARKS)
-            raise InputError(
-                f"there is no benchmark {str(path)!r}; choose one of {known}, or give a file."
-            )
+            raise InputError(f"{what}; choose one of {known}, or give a file.")
         if (name := f"{path.stem} {split}") in tables:
-            raise InputError(
-                f"two files of the benchmark are called {path.stem!r}; rename one."
-            )
+            what = f"two files of the benchmark are called {path.stem!r}"
+            raise InputError(f"{what}; rename one.")
         tables[name] = read_pairs(path)
     return tables
 
 
-def sentences(tables: dict[str, pd.DataFrame]) -> list[str]:
+def sentences(tables: Tables) -> list[str]:
     """All distinct sentences of the tables."""
     columns = (t[c] for t in tables.values() for c in ("sentence1", "sentence2"))
     return list(dict.fromkeys(s for column in columns for s in column))

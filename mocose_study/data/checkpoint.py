@@ -29,13 +29,10 @@ class Checkpoint:
     def __init__(self, path: Path, code: dict | None = None):
         text = os.environ.get("MOCOSE_CHECKPOINT_SECONDS", "30")
         if not text.isdecimal():
-            raise InputError(
-                f"MOCOSE_CHECKPOINT_SECONDS = {text!r} must be a whole number of "
-                "seconds."
-            )
-        self.path, self.seconds = path, float(text)
+            what = "must be a whole number of seconds"
+            raise InputError(f"MOCOSE_CHECKPOINT_SECONDS = {text!r} {what}.")
+        self.path, self.seconds, self.codes = path, float(text), [code or {}]
         self.written, self.took = time.monotonic(), 0.0
-        self.codes = [code or {}]
 
     def due(self) -> bool:
         """Whether it is time for another `write`."""
@@ -48,8 +45,7 @@ class Checkpoint:
         """
         started, buffer = time.monotonic(), io.BytesIO()
         torch.save(state | {"codes": self.codes}, buffer)
-        content = buffer.getvalue()
-        whole = hashlib.sha256(content).digest() + content
+        whole = hashlib.sha256(buffer.getvalue()).digest() + buffer.getvalue()
         try:
             write_atomically(self.path, lambda part: part.write_bytes(whole))
         except OSError as cause:
@@ -69,15 +65,13 @@ class Checkpoint:
             if hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
                 raise ValueError("its content does not match its digest")
             state = torch.load(io.BytesIO(content[DIGEST:]), device, weights_only=True)
-            before = state.pop("codes", [])
-            self.codes = before + [code for code in self.codes if code not in before]
-            return state
         except Exception as cause:  # unpickling a damaged file may raise anything
-            why = str(cause).partition("\n")[0]
-            log.warning(
-                "%s cannot be used, training starts anew: %s", self.path.name, why
-            )
+            why, name = str(cause).partition("\n")[0], self.path.name
+            log.warning("%s cannot be used, training starts anew: %s", name, why)
             return self.path.unlink(missing_ok=True)
+        before = state.pop("codes", [])
+        self.codes = before + [code for code in self.codes if code not in before]
+        return state
 
     def delete(self) -> None:
         """Removes the file, and what killed processes left of it."""

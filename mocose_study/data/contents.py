@@ -1,14 +1,14 @@
-"""Digests of what a Config names: corpus, benchmark, encoder, further files.
+"""Digests of what a Config names: benchmark, corpus, encoder, further files.
 
-They are part of a run's name, so that changed content is another run. Where the data folder is
-not at hand, the committed `data/SHA256SUMS` says what the study's own runs have read.
+They are part of a run's name, so that changed content is another run. Of what is not
+at hand, the committed `data/SHA256SUMS` says what the study's own runs have read.
 """
 
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from mocose_study.config import Config
+from mocose_study.config import Config, InputError
 
 from . import benchmarks, encoders
 from .corpora import CORPORA, hub_name
@@ -16,51 +16,50 @@ from .files import shipped
 from .labelled import TRANSFER
 from .sources import ON_HUB, checksums, folder, revision_on_hub, sha256
 
-NO_ENCODER = ("word_counts", "word_vectors")  # systems that read no pre-trained encoder
-NO_CORPUS = ("untrained",)
 
+def digests(config: Config, reads: Iterable[str]) -> dict[str, str]:
+    """Twelve digits for each content that decides the numbers of a run, by field.
 
-def digests(config: Config) -> dict[str, str]:
-    """Twelve digits for each content that decides the numbers of a run, by the field's name."""
+    `reads` are the fields of Config that name what the system learns from.
+    """
     own = config.benchmark not in benchmarks.BENCHMARKS
-    found = {"benchmark": _files(benchmarks.files_of(config.benchmark), own)}
+    texts = {"benchmark": _files(benchmarks.files_of(config.benchmark), own)}
     if config.dev:
-        found["dev"] = _files(benchmarks.own_files(config.dev))
-    if config.method not in NO_ENCODER:
-        found["encoder"] = encoders.digest(config.encoder)
-        found |= {name: encoders.digest(name) for name in config.augmentation_models}
-    if config.method not in NO_CORPUS:
-        name = config.corpus
-        revision = hub_name(name) and (revision_on_hub(name, "dataset") or name)
-        found["corpus"] = revision or _files(
-            CORPORA.get(name, [name]), name not in CORPORA
-        )
-    if config.method == "word_vectors":
-        found["vectors"] = _files([config.vectors])
-    if config.method == "simcse_supervised":
-        found["triplets"] = _files([config.triplets])
+        texts["dev"] = _files(benchmarks.own_files(config.dev))
     if config.transfer:
-        found["transfer"] = _files(
-            (f"transfer/{task}.tsv" for task in TRANSFER), own=False
-        )
-    return {
-        name: hashlib.sha256(text.encode()).hexdigest()[:12]
-        for name, text in found.items()
-    }
+        texts["transfer"] = _files((f"transfer/{t}.tsv" for t in TRANSFER), own=False)
+    for field in reads:
+        value = getattr(config, field)
+        if field == "augmentation_models":
+            texts |= {name: encoders.digest(name) for name in value}
+        elif field == "encoder":
+            texts[field] = encoders.digest(value)
+        elif field == "corpus" and hub_name(value):
+            texts[field] = revision_on_hub(value, "dataset") or value
+        else:
+            texts[field] = _files(CORPORA.get(value, [value]), value not in CORPORA)
+    whole = {k: text.encode(errors="surrogateescape") for k, text in texts.items()}
+    return {name: hashlib.sha256(text).hexdigest()[:12] for name, text in whole.items()}
+
+
+def check_unchanged(config: Config, reads: Iterable[str], before: dict) -> None:
+    """Raises InputError where `digests` no longer gives what it gave `before`."""
+    now = digests(config, reads)
+    if changed := [name for name in now if now[name] != before.get(name)]:
+        what = f"the {changed[0]} of this run was changed while it ran"
+        raise InputError(f"{what}; start the run again.")
 
 
 def _files(names: Iterable[str], own: bool = True) -> str:
-    """sha256 of each file of the data folder, or path where it may be one's `own`; else the digest
-    that is on record, or the commit of the hub's repository that has the file."""
-    data, found = folder(), ""
-    recorded = checksums(shipped("SHA256SUMS").parent)
+    """The sha256 of each file: of a path (`own`), the package, or the data folder.
+
+    Of a file that is not here it is the one on record, else the hub's commit.
+    """
+    recorded, digests = checksums(shipped("SHA256SUMS").parent), ""
     for name in names:
-        places = (
-            *([Path(name)] if own else []),
-            shipped(name),
-            *([data / name] if data else []),
-        )
-        path = next((place for place in places if place.is_file()), None)
+        here = (Path(name) if own else None, shipped(name), (folder() or Path()) / name)
+        path = next((path for path in here if path and path.is_file()), None)
         known = sha256(path) if path else recorded.get(name)
-        found += known or (name in ON_HUB and revision_on_hub(*ON_HUB[name])) or name
-    return found
+        on_hub = not known and name in ON_HUB and revision_on_hub(*ON_HUB[name])
+        digests += known or on_hub or name
+    return digests

@@ -1,38 +1,37 @@
-"""Text to train on: where corpora come from, and their token ids.
+"""Text to train on, and its token ids.
 
-The corpus "open" comes with the package. Others are read from the folder MOCOSE_DATA names
-(`--data`) or, without one, from the hub. A corpus of one's own is a file with one sentence a line
-(.txt, .txt.xz, .txt.gz) or a data set of the hub ("owner/name", column sentence or text). Texts
-and token ids live in Arrow files, memory-mapped, cached under data/cache by content.
+The corpus "open" comes with the package. Others are read from the folder that
+MOCOSE_DATA names (`--data`) or, without one, from the hub. A corpus of one's own is a
+file with one sentence a line (.txt, .txt.xz, .txt.gz) or a data set of the hub
+("owner/name", column sentence or text). `datasets` keeps texts and token ids in
+data/cache, under names made of all that decides them.
 """
 
 import gzip
 import hashlib
 import itertools
-import json
-import logging
 import lzma
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import datasets
 import numpy as np
-import pyarrow as pa
+from datasets.exceptions import DatasetGenerationError
 
+from mocose_lib.loading import content
 from mocose_study.config import InputError
 
 from . import sources
-from .atomic import temporary, write_atomically
 from .files import cache_folder
-from .sources import ON_HUB, checked, folder, local, open_file, sha256
 
-log = logging.getLogger(__name__)
+datasets.disable_progress_bars()  # the study shows bars of its own
 OPENERS = {".xz": lzma.open, ".gz": gzip.open}
 UNREADABLE = (OSError, lzma.LZMAError, zlib.error, UnicodeDecodeError, EOFError)
-BATCH = 20_000  # sentences that are read, or tokenised, at once
-DIGITS = 16  # of a key of the cache, and of the digest of a file's content
-CORPORA = {  # files of the data folder, or of ON_HUB; one sentence a line
+BATCH = 20_000  # sentences that are tokenised at once
+CORPORA = {  # files of the package, the data folder or the hub; one sentence a line
     "open": ["open/wikipedia.txt.xz"],
     "wiki900k": [f"corpus/wiki_sentences_{i:02}.txt.xz" for i in range(9)],
     "wiki_documents": [f"corpus/wiki_documents_{i:02}.txt.xz" for i in range(10)],
@@ -41,11 +40,10 @@ CORPORA = {  # files of the data folder, or of ON_HUB; one sentence a line
 
 
 def text_lines(paths: Sequence[Path]) -> Iterator[str]:
-    """The stripped lines of text files, plain or compressed; an empty line ends each file.
+    """The stripped lines of text files, plain or compressed; "" ends each file.
 
-    Byte order marks are left out.
-
-    Raises InputError, with file and line, where a file is no UTF-8 text or is cut off.
+    Byte order marks are left out. Raises InputError, with file and line, where a file
+    is no UTF-8 text or is cut off.
     """
     for path in paths:
         number = 0
@@ -53,45 +51,32 @@ def text_lines(paths: Sequence[Path]) -> Iterator[str]:
             with OPENERS.get(path.suffix, open)(path, "rb") as file:
                 for number, line in enumerate(file, 1):
                     if b"\0" in line:
-                        raise InputError(
-                            f"{path} is no text: line {number} holds a NUL byte."
-                        )
+                        what = f"line {number} holds a NUL byte"
+                        raise InputError(f"{path} is no text: {what}.")
                     yield line.decode("utf-8").removeprefix("\ufeff").strip()
         except UNREADABLE as cause:
-            raise InputError(
-                f"{path} cannot be read as UTF-8 text after line {number}: {cause}."
-            ) from cause
+            what = f"cannot be read as UTF-8 text after line {number}"
+            raise InputError(f"{path} {what}: {cause}.") from cause
         yield ""
-
-
-def _rows(lines: Iterator[str]) -> Iterator[tuple[str, int]]:
-    """Sentences with the number of their document; an empty line ends a document."""
-    document = 0
-    for line in lines:
-        if line:
-            yield line, document
-        else:
-            document += 1
 
 
 def corpus_files(name: str) -> list[Path]:
     """The files of a corpus by its name in CORPORA, or a text file of one's own."""
-    if name not in CORPORA and Path(name).is_file():
-        return [Path(name)]
-    if name not in CORPORA:
-        raise InputError(
-            f"there is no corpus {name!r}; choose one of {', '.join(CORPORA)}, or give a text file."
-        )
-    files = CORPORA[name]
-    if name == "open":
-        return [open_file(Path(file).name) for file in files]
-    if set(files) <= ON_HUB.keys():
-        return [local(file) or sources.from_hub(file) for file in files]
-    if not (data := folder()):
-        raise InputError(
-            f"corpus {name!r} needs a data folder; give --data or MOCOSE_DATA."
-        )
-    return [checked(data, file) for file in files]
+    if name in CORPORA:
+        return [sources.data_file(file, own=False) for file in CORPORA[name]]
+    if not name.isprintable():  # as bytes that are no UTF-8 come out
+        raise InputError(f"corpus {name!r} is no readable name; rename the file.")
+    if not Path(name).is_file():
+        what = f"there is no corpus {name!r}; choose one of {', '.join(CORPORA)}"
+        raise InputError(f"{what}, or give a text file.")
+    return [Path(name)]
+
+
+def own_size(path: Path) -> int:
+    """The number of sentences of a text file. Raises InputError where it has none."""
+    if not (size := sum(map(bool, text_lines([path])))):
+        raise InputError(f"{path} has no sentences; give one a line.")
+    return size
 
 
 def hub_name(name: str) -> bool:
@@ -103,85 +88,97 @@ def hub_name(name: str) -> bool:
 
 def _hub_lines(name: str, revision: str | None) -> Iterator[str]:
     if revision is None:
-        raise InputError(
-            f"corpus {name!r} is no file, and the hub does not know it or is away."
-        )
+        what = f"corpus {name!r} is no file"
+        raise InputError(f"{what}, and the hub does not know it or is away.")
     with sources.asking_the_hub(f"give the corpus {name!r}", "give a text file"):
-        found = datasets.load_dataset(name, split="train", revision=revision)
-    column = next((c for c in ("sentence", "text") if c in found.column_names), None)
-    if column is None:
-        raise InputError(
-            f"data set {name!r} of the hub has no column 'sentence' or 'text'."
-        )
-    return (
-        line.strip()
-        for text in found[column]
-        for line in text.splitlines()
-        if line.strip()
-    )
+        table = datasets.load_dataset(name, split="train", revision=revision)
+    columns = [c for c in ("sentence", "text") if c in table.column_names]
+    if not columns:
+        raise InputError(f"data set {name!r} has no column 'sentence' or 'text'.")
+    lines = (line.strip() for text in table[columns[0]] for line in text.splitlines())
+    return filter(None, lines)
+
+
+def _rows(lines: Iterable[str]) -> Iterator[dict]:
+    """Sentences with the number of their document; an empty line ends a document."""
+    document = 0
+    for line in lines:
+        document += not line
+        if line:
+            yield {"sentence": line, "document": document}
 
 
 def load_corpus(name: str, size: int) -> datasets.Dataset:
     """The first `size` sentences of a corpus: columns sentence and document.
 
-    Raises InputError on an unknown name, too few sentences, and a single one that is repeated.
+    Raises InputError on an unknown name, on too few sentences, and on a single one
+    that is repeated.
     """
     if hub_name(name):
         revision = sources.revision_on_hub(name, "dataset")
-        content, lines = [name, revision], lambda: _hub_lines(name, revision)
+        named, lines = (name, revision), partial(_hub_lines, name, revision)
     else:
         paths = corpus_files(name)
-        content, lines = map(sha256, paths), lambda: text_lines(paths)
-
-    def batches() -> Iterator[dict]:
-        rows = itertools.islice(_rows(lines()), size)
-        while batch := list(itertools.islice(rows, BATCH)):
-            sentences, documents = zip(*batch, strict=True)
-            yield {"sentence": sentences, "document": documents}
-
-    corpus = stored(cache_key("rows", size, *content), batches)
-    if len(corpus) < size:
-        raise InputError(
-            f"corpus_size = {size}, but corpus {name!r} has {len(corpus)} sentences."
+        named, lines = map(sources.sha256, paths), partial(text_lines, paths)
+    columns = {
+        "sentence": datasets.Value("string"),
+        "document": datasets.Value("int64"),
+    }
+    with writing_the_cache():
+        corpus = datasets.Dataset.from_generator(
+            lambda: itertools.islice(_rows(lines()), size),
+            datasets.Features(columns),
+            cache_dir=str(cache_folder()),
+            fingerprint=cache_key("rows", size, *named),
         )
-    if len(corpus.data.table.column("sentence")[:BATCH].unique()) < 2:
-        raise InputError(
-            f"corpus {name!r} repeats one sentence; there is nothing to contrast."
-        )
+    wrong = {
+        "has no sentences": not len(corpus),
+        f"has {len(corpus)} sentences, but corpus_size = {size}": len(corpus) < size,
+        "repeats one sentence": len(set(corpus[:BATCH]["sentence"])) < 2,
+    }
+    if what := next((what for what, holds in wrong.items() if holds), None):
+        raise InputError(f"corpus {name!r} {what}.")
     return corpus
 
 
 def tokenized(
     corpus: datasets.Dataset, tokenizer, max_length: int | None
 ) -> datasets.Dataset:
-    """Token ids of every sentence: columns input_ids, length (and the corpus's other ones)."""
+    """Token ids in place of the sentences: columns input_ids and length.
 
-    def batches() -> Iterator[dict]:
-        for batch in corpus.iter(BATCH):
-            ids = ids_of(tokenizer, batch.pop("sentence"), max_length)
-            yield batch | {
-                "input_ids": pa.array(ids, pa.list_(pa.int32())),
-                "length": pa.array(map(len, ids), pa.int32()),
-            }
-
-    settings = json.loads(tokenizer.backend_tokenizer.to_str())
-    settings |= {
-        "truncation": tokenizer.truncation_side,
-        "padding": None,
-    }  # not its last call's
-    return stored(cache_key("ids", corpus._fingerprint, settings, max_length), batches)
-
-
-def ids_of(tokenizer, sentences: list[str], max_length: int | None) -> list[list[int]]:
-    """With `max_length` special tokens are added and long sentences cut; without, neither."""
+    With `max_length` special tokens are added and long sentences cut; without, neither.
+    """
     cut = max_length is not None
     options = {"add_special_tokens": cut, "truncation": cut, "max_length": max_length}
-    rest = {
-        "return_attention_mask": False,
-        "return_token_type_ids": False,
-        "verbose": False,
-    }
-    return tokenizer(sentences, **options, **rest)["input_ids"]
+    ids_alone = {"return_attention_mask": False, "return_token_type_ids": False}
+
+    def encoded(batch: dict) -> dict:
+        ids = tokenizer(batch["sentence"], **options, **ids_alone, verbose=False)
+        return {"input_ids": ids["input_ids"], "length": [*map(len, ids["input_ids"])]}
+
+    whole = datasets.Value("int32")
+    columns = {"input_ids": datasets.List(whole), "length": whole}
+    others = {k: kind for k, kind in corpus.features.items() if k != "sentence"}
+    key = cache_key("ids", corpus._fingerprint, content(tokenizer), max_length)
+    return mapped(key, corpus, encoded, others | columns)
+
+
+def mapped(key: str, table: datasets.Dataset, function, columns: dict):
+    """What `function` makes of a table's batches, made once for each `key`.
+
+    Raises InputError when the cache cannot be written.
+    """
+    with writing_the_cache():
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        return table.map(
+            function,
+            batched=True,
+            batch_size=BATCH,
+            remove_columns=[name for name in table.column_names if name not in columns],
+            features=datasets.Features(columns),
+            cache_file_name=str(cache_folder() / f"{key}.arrow"),
+            new_fingerprint=key,
+        )
 
 
 def column(ids, name: str) -> np.ndarray:
@@ -191,46 +188,18 @@ def column(ids, name: str) -> np.ndarray:
 
 def cache_key(*parts) -> str:
     """A name for what is made of `parts`."""
-    return hashlib.sha256("|".join(map(str, parts)).encode()).hexdigest()[:DIGITS]
+    return hashlib.sha256("|".join(map(str, parts)).encode()).hexdigest()[:16]
 
 
-def stored(key: str, batches: Callable[[], Iterable[dict]]) -> datasets.Dataset:
-    """A memory-mapped Dataset of all batches (columns by name), made once for each `key`.
-
-    The file is called <key>.<digest of its content>.arrow. A damaged one is dropped and made
-    anew; the log says so. Raises InputError when the folder cannot be written, and whatever
-    `batches` raises.
-    """
-    for path in cache_folder().glob(f"{key}.*.arrow"):
-        if sha256(path)[:DIGITS] == path.name.split(".")[1]:
-            return _opened(path, key)
-        log.warning("the cached table %s is damaged; it is made anew", path.name)
-        path.unlink()
-    new = temporary(cache_folder() / f"{key}.arrow")  # another process may make it, too
+@contextmanager
+def writing_the_cache():
+    """Says in one sentence that the cache cannot be written."""
     try:
-        made = write_atomically(new, lambda part: _write(part, batches()))
-    except OSError as cause:
-        why = f"{cache_folder()} cannot be written ({cause.strerror or cause})"
-        raise InputError(
-            f"{why}; free its disk, or let MOCOSE_STUDY name another folder."
-        ) from cause
-    return _opened(
-        made.replace(made.with_name(f"{key}.{sha256(made)[:DIGITS]}.arrow")), key
-    )
-
-
-def _opened(path: Path, key: str) -> datasets.Dataset:
-    return datasets.Dataset(
-        datasets.table.MemoryMappedTable.from_file(str(path)), fingerprint=key
-    )
-
-
-def _write(path: Path, batches: Iterable[dict]) -> None:
-    tables = map(pa.table, batches)
-    first = next(tables, pa.table({}))
-    with (
-        pa.OSFile(str(path), "wb") as file,
-        pa.ipc.new_stream(file, first.schema) as writer,
-    ):
-        for table in itertools.chain([first], tables):
-            writer.write_table(table)
+        yield
+    except (DatasetGenerationError, OSError) as error:
+        cause = error.__cause__ or error  # `datasets` wraps what a generator raises
+        if isinstance(cause, OSError):
+            what = f"{cache_folder()} cannot be written ({cause.strerror or cause})"
+            instead = "free its disk, or let MOCOSE_STUDY name another folder"
+            raise InputError(f"{what}; {instead}.") from cause
+        raise cause from None

@@ -1,7 +1,9 @@
 """Where the study's files live."""
 
+import csv
 import os
 import sysconfig
+from importlib.resources import files
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -9,9 +11,9 @@ INSTALLED = Path(sysconfig.get_path("data")) / "share" / "mocose"
 
 
 def study_folder() -> Path:
-    """The folder that holds `data/`, `notebooks/` and `figures/`.
+    """The folder of `data/`, `notebooks/` and `figures/`.
 
-    MOCOSE_STUDY if set; else the checkout this package is installed from; else the current folder.
+    MOCOSE_STUDY if set; else the checkout of this package; else the current folder.
     """
     default = CHECKOUT if (CHECKOUT / "notebooks").is_dir() else Path.cwd()
     return Path(os.environ.get("MOCOSE_STUDY", default))
@@ -28,13 +30,16 @@ def encoders_folder() -> Path:
 
 
 def shipped(name: str) -> Path:
-    """Where "open", "encoders/tiny", "paper" or "SHA256SUMS" lies, which come with the package.
+    """Where "open", "encoders/tiny", "paper" or "SHA256SUMS" lies.
 
-    The study's own copy comes first, then that of the checkout, then what pip has installed.
+    The study's own copy comes first, then the checkout's, then what pip installed.
     """
-    places = [
-        study_folder() / "data" / name,
-        CHECKOUT / "data" / name,
-        INSTALLED / name,
-    ]
+    folders = (study_folder() / "data", CHECKOUT / "data", INSTALLED)
+    places = [folder / name for folder in folders]
     return next((place for place in places if place.exists()), places[0])
+
+
+def read_csv(package: str, name: str) -> list[dict[str, str]]:
+    """The rows of a table that lies beside a package's code."""
+    text = (files(package) / f"{name}.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))

@@ -20,9 +20,8 @@ def git(folder: Path, *arguments: str) -> str:
     try:
         done = subprocess.run(command, check=True, capture_output=True, text=True)
     except (OSError, subprocess.CalledProcessError):
-        raise InputError(
-            f"git has no history of {folder}; use a clone of the repository."
-        ) from None
+        why = f"git has no history of {folder}; use a clone of the repository."
+        raise InputError(why) from None
     return done.stdout
 
 
@@ -32,17 +31,15 @@ def code_at(checkout: Path = CHECKOUT) -> dict:
 
     It is asked once a process, since a process keeps the code that it has imported.
     """
+    if not (checkout / ".git").exists():  # a package may lie inside another repository
+        return {"version": version("mocose-lib")}
     command = ("status", "--porcelain=v2", "--branch", "--", *CODE)
     try:
-        if not (
-            checkout / ".git"
-        ).exists():  # an installed package may lie in any repository
-            raise InputError(f"{checkout} is no clone.")
-        told = git(checkout, *command).splitlines()
+        lines = git(checkout, *command).splitlines()
     except InputError:
         return {"version": version("mocose-lib")}
-    changes = [line for line in told if not line.startswith("#")]
-    return {"commit": told[0].removeprefix("# branch.oid "), "dirty": bool(changes)}
+    changed = any(not line.startswith("#") for line in lines)
+    return {"commit": lines[0].removeprefix("# branch.oid "), "dirty": changed}
 
 
 def line_times(path: Path) -> list[str]:
@@ -51,9 +48,7 @@ def line_times(path: Path) -> list[str]:
     Raises InputError where git does not have the whole history of the file.
     """
     if git(path.parent, "rev-parse", "--is-shallow-repository").strip() == "true":
-        raise InputError(
-            "this clone is shallow; `git fetch --unshallow` gets its history."
-        )
+        raise InputError("this clone is shallow; `git fetch --unshallow` mends that.")
     told = git(path.parent, "blame", "-M", "--line-porcelain", path.name).splitlines()
     seconds = [line.split()[1] for line in told if line.startswith("committer-time ")]
     return [time.strftime(TIME, time.gmtime(int(second))) for second in seconds]

@@ -27,19 +27,16 @@ def warn_once(sentence: str) -> None:
 
 
 def folder() -> Path | None:
-    """The local data folder, or None. Raises InputError when MOCOSE_DATA is no folder."""
+    """The local data folder, or None. Raises InputError when it does not exist."""
     named = os.environ.get("MOCOSE_DATA")
-    if not named:
-        return None
-    if not Path(named).is_dir():
-        raise InputError(
-            f"the data folder {named!r} does not exist; give --data or MOCOSE_DATA."
-        )
-    return Path(named)
+    if named and not Path(named).is_dir():
+        what = f"the data folder {named!r} does not exist"
+        raise InputError(f"{what}; give --data or MOCOSE_DATA.")
+    return Path(named) if named else None
 
 
 def sha256(path: Path) -> str:
-    """The content's digest, computed anew when the file is another or was written to."""
+    """The content's digest, computed anew when the file is another or was changed."""
     stat = path.stat()
     return _sha256(path, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
 
@@ -51,48 +48,50 @@ def _sha256(path: Path, *state: int) -> str:
 
 
 def checksums(data: Path) -> dict[str, str]:
-    """sha256 of the files of `data`, as its SHA256SUMS says; empty where there is none."""
+    """sha256 of the files of `data`, by its SHA256SUMS; empty where there is none."""
     listing = data / "SHA256SUMS"
-    if not listing.exists():
-        return {}
-    pairs = (line.partition(" ") for line in listing.read_text().split("\n"))
+    lines = listing.read_text().split("\n") if listing.exists() else []
+    pairs = (line.partition(" ") for line in lines)
     return {name.strip("* ./"): digest for digest, _, name in pairs if name}
 
 
 def checked(data: Path, name: str) -> Path:
     """The path of a data file. Raises InputError when it is missing or damaged.
 
-    Where no SHA256SUMS names the file, the log says so once.
+    The log says once where no SHA256SUMS has its checksum.
     """
-    path = data / name
+    path, expected = data / name, checksums(data).get(name)
     if not path.is_file():
         raise InputError(f"data file {name} is missing from the data folder {data}.")
-    expected = checksums(data).get(name)
-    if expected is not None and sha256(path) != expected:
-        raise InputError(
-            f"data file {name} is damaged: its checksum is not that of SHA256SUMS."
-        )
-    if not (data / "SHA256SUMS").exists():
-        warn_once(f"{data} has no SHA256SUMS, so its files are not checked")
-    elif expected is None:
-        warn_once(f"{name} is not checked: SHA256SUMS of {data} does not name it")
+    if expected is None:
+        warn_once(f"{name} is not checked: no SHA256SUMS of {data} names it")
+    elif sha256(path) != expected:
+        what = "its checksum is not that of SHA256SUMS"
+        raise InputError(f"data file {name} is damaged: {what}.")
     return path
 
 
 def local(name: str) -> Path | None:
-    """The path of a file that the data folder has (`checked`); None where it has no such file."""
+    """The path of a file that the data folder has (`checked`), or None."""
     data = folder()
     return checked(data, name) if data and (data / name).is_file() else None
 
 
-def open_file(name: str) -> Path:
-    """A file of data/open. Raises InputError when the package came without it."""
-    if not (place := shipped("open")).is_dir():
-        raise InputError(
-            "the open data are not installed here; let MOCOSE_STUDY name a checkout of the study, "
-            "which has them."
-        )
-    return checked(place, name)
+def data_file(name: str, own: bool = True) -> Path:
+    """A path (`own`), or a file of data/open, of the data folder, or of the hub.
+
+    Raises InputError where none of them has the file.
+    """
+    if own and Path(name).is_file():
+        return Path(name)
+    if name.startswith("open/"):
+        return checked(shipped("open"), name.removeprefix("open/"))
+    if name in ON_HUB:
+        return local(name) or from_hub(name)
+    if (data := folder()) is None:
+        what = f"{name!r} needs a data folder"
+        raise InputError(f"{what}; give --data or MOCOSE_DATA.")
+    return checked(data, name)
 
 
 def from_hub(file: str) -> Path:
@@ -117,20 +116,18 @@ def asking_the_hub(what: str, instead: str = "give a local folder with --data"):
 
 @cache
 def revision_on_hub(repository: str, kind: str = "model") -> str | None:
-    """The commit of a repository that is used when none is named; None where nobody knows it.
+    """The commit of a repository ("model" or "dataset") where none is named, or None.
 
-    That is the one of the copy on this machine, else the newest of the hub, which is asked once.
-    `kind` is "model" or "dataset".
+    It is that of the copy on this machine, else the newest, which is asked once.
     """
     from huggingface_hub import HfApi, constants
     from huggingface_hub.file_download import repo_folder_name
 
     try:
-        copy = Path(constants.HF_HUB_CACHE) / repo_folder_name(
-            repo_id=repository, repo_type=kind
-        )
-        if (copy / "refs" / "main").is_file():
-            return (copy / "refs" / "main").read_text().strip()
+        name = repo_folder_name(repo_id=repository, repo_type=kind)
+        main = Path(constants.HF_HUB_CACHE, name, "refs", "main")
+        if main.is_file():
+            return main.read_text().strip()
         return HfApi().repo_info(repository, repo_type=kind, timeout=10).sha
     except Exception:  # no network, no such repository, a name that none can have
         return None

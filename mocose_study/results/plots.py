@@ -101,7 +101,7 @@ def curves(
         runs = history[history["label"] == label]
         for _, run in runs.groupby("seed"):
             ax.plot(run[x], run[y], lw=0.7, alpha=0.35, **line)
-        mean = runs.groupby("step")[list({x, y})].mean(numeric_only=True).reset_index()
+        mean = runs.groupby(runs["step"].rename("at"))[list({x, y})].mean()
         ax.plot(mean[x], mean[y], lw=2, label=label, **line)
         for step, fill in ((0, "white"), (-1, line["color"])):
             place = mean[x].iloc[step], mean[y].iloc[step]

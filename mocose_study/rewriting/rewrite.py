@@ -2,12 +2,10 @@
 
 A misspelt word gets one error, as 90-95 % of misspelt words have (Pollock and Zamora
 1983). The first letter stays, where few errors are (Yannakoudakis and Fawthrop 1983).
-
 Deviations from the authors' nlpaug: it has a list of misspelt words, and here the
 patterns of `typos.toml` give every word some errors. All masks of a sentence are filled
-in one pass, so that none sees the others' words. Only whole words are put in. A
-paraphrase is the answer of a sequence-to-sequence model, where nlpaug lets a causal one
-continue the text.
+in one pass, with whole words only. A paraphrase is the answer of a
+sequence-to-sequence model, where nlpaug lets a causal one continue the text.
 """
 
 import re
@@ -39,14 +37,11 @@ MASKED_BATCH, ANSWERED_BATCH = 128, 32  # texts
 LONGEST = 512  # tokens, of a model that names no limit
 
 
-# --- words of a text ---
 def drawn_words(text: str, rate: float, rng: np.random.Generator) -> list[re.Match]:
     """max(1, floor(rate n)) random ones of the n words of `text`, in their order."""
     words = list(WORD.finditer(text))
-    if not words:
-        return []
-    chosen = rng.permutation(len(words))[: max(1, int(rate * len(words)))]
-    return [words[i] for i in sorted(chosen)]
+    number = min(len(words), max(1, int(rate * len(words))))
+    return [words[i] for i in sorted(rng.permutation(len(words))[:number])]
 
 
 def replaced(text: str, words: Sequence[re.Match], new: Sequence[str]) -> str:
@@ -65,14 +60,10 @@ def errors(word: str) -> dict[str, list[str]]:
     sounds = [(m, wrong) for right, wrong in SPELLINGS for m in right.finditer(word, 1)]
     return {
         "sounds": [word[: m.start()] + wrong + word[m.end() :] for m, wrong in sounds],
-        "omission": [before + after for before, _, after in cuts],
-        "doubling": [before + 2 * letter + after for before, letter, after in cuts],
-        "transposition": [
-            a + after[0] + b + after[1:] for a, b, after in cuts if after
-        ],
-        "slip": [
-            a + key + after for a, b, after in cuts for key in NEIGHBOURS.get(b, "")
-        ],
+        "omission": [a + b for a, _, b in cuts],
+        "doubling": [a + 2 * letter + b for a, letter, b in cuts],
+        "transposition": [a + b[0] + letter + b[1:] for a, letter, b in cuts if b],
+        "slip": [a + key + b for a, c, b in cuts for key in NEIGHBOURS.get(c, "")],
     }
 
 
@@ -125,20 +116,19 @@ def head_of(model: torch.nn.Module) -> torch.nn.Module:
     return model.cls if hasattr(model, "cls") else model.lm_head
 
 
-def positions(model: torch.nn.Module) -> int:
-    """How many tokens the model reads; a negative number stands for no limit."""
+def batches(model, tokenizer, texts: list[str], size: int):
+    """(row numbers, input on the model's device) of texts of similar length."""
     first, rows = position_rows(model)
-    limit = (rows or -1) - first
-    return min(limit if limit > 0 else LONGEST, LONGEST)
-
-
-def by_length(ids: list[list[int]], size: int) -> list[list[int]]:
-    """Row numbers in batches of at most `size`, rows of similar length together."""
+    limit = (rows or -1) - first  # not positive where the model names none
+    limit = min(limit, LONGEST) if limit > 0 else LONGEST
+    ids = tokenizer(texts, truncation=True, max_length=limit)["input_ids"]
     order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
-    return [order[i : i + size] for i in range(0, len(order), size)]
+    for start in range(0, len(order), size):
+        rows = order[start : start + size]
+        batch = {"input_ids": [ids[i] for i in rows]}
+        yield rows, tokenizer.pad(batch, return_tensors="pt").to(model.device), limit
 
 
-# --- a model's own words ---
 def whole_words(tokenizer) -> dict[int, str]:
     """The tokens that are whole words of two letters or more."""
     tokens = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
@@ -159,86 +149,70 @@ class ContextualWords:
 
     def __init__(self, model, tokenizer):
         self.model, self.tokenizer = model, tokenizer
-        self.words = whole_words(tokenizer)
-        if len(self.words) < 2:
-            name = model.name_or_path
-            raise InputError(
-                f"the augmentation model {name!r} has no whole words to put in."
-            )
-        no_words = torch.ones(model.config.vocab_size, dtype=torch.bool)
-        no_words[list(self.words)] = False
-        self.no_words = no_words.to(model.device)
+        words = whole_words(tokenizer)
+        if len(words) < 2:
+            what = f"the augmentation model {model.name_or_path!r} has no whole words"
+            raise InputError(f"{what} to put in.")
+        self.tokens, self.words = list(words), list(words.values())
 
     @torch.no_grad()
-    def fill(
-        self, texts: list[str], avoid: list[list[str]], rng: np.random.Generator
-    ) -> list[list[str]]:
-        """A word for each mask of each text, by probability, but the one to avoid.
+    def fill(self, texts: list[str], rng: np.random.Generator) -> list[list]:
+        """Two different words for each mask of each text, drawn by probability.
 
-        Fewer words than masks come back where a text is too long for the model.
+        There are none for masks that lie behind the model's last position.
         """
-        limit, mask = positions(self.model), self.tokenizer.mask_token_id
-        ids = self.tokenizer(texts, truncation=True, max_length=limit)["input_ids"]
-        found: list[list[str]] = [[] for _ in texts]
-        for rows in by_length(ids, MASKED_BATCH):
-            batch = {"input_ids": [ids[i] for i in rows]}
-            batch = self.tokenizer.pad(batch, return_tensors="pt").to(self.model.device)
+        pairs: list[list] = [[] for _ in texts]
+        for rows, batch, _ in batches(self.model, self.tokenizer, texts, MASKED_BATCH):
+            at = batch["input_ids"] == self.tokenizer.mask_token_id
             states = self.model.base_model(**batch).last_hidden_state
-            logits = head_of(self.model)(states[batch["input_ids"] == mask])
-            logits = logits.masked_fill(
-                self.no_words, -torch.inf
-            )  # (masks, vocabulary)
+            logits = head_of(self.model)(states[at])[:, self.tokens]  # (masks, words)
             top = logits.topk(min(TOP, len(self.words)))
-            values, tokens = (x.cpu().numpy() for x in top)
+            values, words = (x.cpu().numpy() for x in top)
             # sorting logits with Gumbel noise draws from their softmax, no word twice
             order = np.argsort(-(values + rng.gumbel(size=values.shape)), axis=1)[:, :2]
-            drawn = iter(np.take_along_axis(tokens, order, axis=1))
-            for row in rows:
-                for unwanted in avoid[row][: ids[row].count(mask)]:
-                    first, second = (self.words[token] for token in next(drawn))
-                    same = first.lower() == unwanted.lower()
-                    found[row].append(second if same else first)
-        return found
+            drawn = np.take_along_axis(words, order, axis=1)
+            for row, two in zip(at.nonzero()[:, 0].tolist(), drawn, strict=True):
+                pairs[rows[row]].append([self.words[i] for i in two])
+        return pairs
 
     def rewrite(
         self, texts: list[str], rate: float, rng: np.random.Generator, insert: bool
     ) -> list[str]:
         """Replaces a share `rate` of each text's words, or inserts one before each."""
         mask = self.tokenizer.mask_token
-        rows = [i for i, text in enumerate(texts) if mask not in text]
-        drawn = {i: drawn_words(texts[i], rate, rng) for i in rows}
-        drawn = {i: words for i, words in drawn.items() if words}
-        old = [[word[0] for word in words] for words in drawn.values()]
-
-        def edited(i: int, new: list[str]) -> str:
-            words = drawn[i][: len(new)]  # fewer than are drawn where a text is cut
-            pairs = zip(new, (word[0] for word in words), strict=True)
-            return replaced(texts[i], words, [put(*pair) for pair in pairs])
+        none = [mask in text for text in texts]
+        drawn = [
+            [] if masked else drawn_words(text, rate, rng)
+            for text, masked in zip(texts, none, strict=True)
+        ]
 
         def put(new: str, word: str) -> str:
             capital = word[0].isupper() and new.islower()
             return f"{new} {word}" if insert else new.capitalize() if capital else new
 
-        masked = [edited(i, [mask] * len(words)) for i, words in drawn.items()]
-        result = list(texts)
-        for i, new in zip(drawn, self.fill(masked, old, rng), strict=True):
-            result[i] = edited(i, new)
-        return result
+        def edited(text: str, words: list, pairs: list) -> str:
+            new = [
+                put(second if first.lower() == word[0].lower() else first, word[0])
+                for word, (first, second) in zip(words, pairs, strict=False)
+            ]
+            return replaced(text, words[: len(new)], new)
+
+        masks = [
+            edited(text, words, [(mask, mask)] * len(words))
+            for text, words in zip(texts, drawn, strict=True)
+        ]
+        return list(map(edited, texts, drawn, self.fill(masks, rng)))
 
 
-# --- a model's own sentences ---
 @torch.no_grad()
 def answers(model, tokenizer, texts: list[str], rng: np.random.Generator) -> list[str]:
     """What a sequence-to-sequence model makes of each text; nothing: the text stays.
 
     It generates by its own settings. Random draws, where it makes any, come from `rng`.
     """
-    limit, result = positions(model), list(texts)
-    ids = tokenizer(texts, truncation=True, max_length=limit)["input_ids"]
-    for rows in by_length(ids, ANSWERED_BATCH):
-        batch = {"input_ids": [ids[i] for i in rows]}
-        batch = tokenizer.pad(batch, return_tensors="pt").to(model.device)
-        most = min(2 * max(len(ids[i]) for i in rows) + 10, limit - 1)
+    result = list(texts)
+    for rows, batch, limit in batches(model, tokenizer, texts, ANSWERED_BATCH):
+        most = min(2 * batch["input_ids"].shape[1] + 10, limit - 1)
         with torch.random.fork_rng():
             torch.manual_seed(int(rng.integers(2**62)))
             tokens = model.generate(**batch, max_new_tokens=most)

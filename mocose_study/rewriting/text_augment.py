@@ -1,31 +1,33 @@
 """A corpus, rewritten once (MoCoSE section 5.3, Table 5; SimCSE Table 1).
 
-The rewritten sentences lie in data/cache, under a name made of all that decides them.
-All seeds of a study share them. A run without its models says so before it starts.
+`datasets` keeps the rewritten sentences in data/cache, under a name made of all that
+decides them. All seeds of a study share them. A run without its models says so before
+it starts.
 """
 
 import functools
-import json
-import shutil
-from collections.abc import Iterator
-from types import MappingProxyType
 
 import datasets
 import numpy as np
-from filelock import FileLock
 from tqdm.auto import tqdm
 
-from mocose_study.config import Config, read_toml
+from mocose_study.config import Config
 from mocose_study.data import corpora
-from mocose_study.data.atomic import write_atomically
 from mocose_study.data.encoders import digest, locate
 from mocose_study.data.files import cache_folder
 
 from . import rewrite
 
+VERSION = 2  # raise it whenever the code of a kind rewrites differently
 SHARD = 1_000  # sentences; a killed augmentation loses so many at most
-KINDS = MappingProxyType(read_toml(__package__, "kinds"))
 BY_MASKS = ("synonym", "insertion")
+MODELS = {  # the paper's (appendix A.1), which its XLNet for paraphrases is not
+    "typos": (),
+    "synonym": ("roberta-base",),
+    "insertion": ("roberta-base",),
+    "paraphrase": ("tuner007/pegasus_paraphrase",),
+    "back_translation": ("facebook/wmt19-en-de", "facebook/wmt19-de-en"),
+}
 
 
 def models_of(config: Config) -> tuple[str, ...]:
@@ -33,7 +35,7 @@ def models_of(config: Config) -> tuple[str, ...]:
     kind = config.text_augmentation
     if kind in BY_MASKS and not config.augmentation_models and locate(config.encoder):
         return (config.encoder,)
-    return config.augmentation_models or tuple(KINDS[kind]["models"])
+    return config.augmentation_models or MODELS[kind]
 
 
 def make_rewrite(config: Config, device="cpu"):
@@ -47,8 +49,7 @@ def make_rewrite(config: Config, device="cpu"):
     models = [rewrite.load(m, kind in BY_MASKS, device) for m in models_of(config)]
     if kind in BY_MASKS:
         words = rewrite.ContextualWords(*models[0])
-        insert = kind == "insertion"
-        return lambda texts, rng: words.rewrite(texts, rate, rng, insert)
+        return lambda texts, rng: words.rewrite(texts, rate, rng, kind == "insertion")
 
     def answered(texts: list[str], rng: np.random.Generator) -> list[str]:
         for model in models:  # one paraphrases; two translate there and back
@@ -60,16 +61,16 @@ def make_rewrite(config: Config, device="cpu"):
 
 def key_of(config: Config, corpus: datasets.Dataset, seed: int) -> str:
     """The name of `corpus` in rewritten form: its key in the cache."""
-    kind = config.text_augmentation
-    settings = (kind, config.augmentation_rate, seed, *KINDS[kind]["version"])
+    settings = (VERSION, config.text_augmentation, config.augmentation_rate, seed)
     models = map(digest, models_of(config))
     return corpora.cache_key("text", corpus._fingerprint, *settings, *models)
 
 
 def check(config: Config, corpus: datasets.Dataset) -> None:
     """Raises InputError when a model is unusable that has yet to rewrite `corpus`."""
+    last = (len(corpus) - 1) // SHARD * SHARD
     keys = [key_of(config, corpus, seed) for seed in columns(config).values()]
-    if not all(any(cache_folder().glob(f"{key}.*.arrow")) for key in keys):
+    if not all((cache_folder() / f"{key}-{last}.arrow").exists() for key in keys):
         make_rewrite(config)
 
 
@@ -82,24 +83,19 @@ def augmented(
     `make_rewrite`.
     """
     key = key_of(config, corpus, seed)
-    shards = cache_folder() / key
     loaded = functools.cache(lambda: make_rewrite(config, device))
 
-    def batches() -> Iterator[dict]:
-        starts, kind = range(0, len(corpus), SHARD), config.text_augmentation
-        for start in tqdm(starts, kind, unit_scale=SHARD, disable=not bar):
-            batch = corpus[start : start + SHARD]
-            shard = shards / f"{start}.json"
-            if not shard.exists():
-                rng = np.random.default_rng([int(key, 16), start])
-                found = json.dumps(loaded()(batch["sentence"], rng))
-                write_atomically(shard, lambda part, text=found: part.write_text(text))
-            yield batch | {"sentence": json.loads(shard.read_text())}
+    def shard(start: int) -> datasets.Dataset:
+        def rewritten(batch: dict) -> dict:
+            rng = np.random.default_rng([int(key, 16), start])
+            return {"sentence": loaded()(batch["sentence"], rng)}
 
-    with FileLock(cache_folder() / f"{key}.lock"):  # others may rewrite it, too
-        result = corpora.stored(key, batches)
-        shutil.rmtree(shards, ignore_errors=True)
-    return result
+        part = corpus.select(range(start, min(start + SHARD, len(corpus))))
+        return corpora.mapped(f"{key}-{start}", part, rewritten, corpus.features)
+
+    starts, kind = range(0, len(corpus), SHARD), config.text_augmentation
+    shown = tqdm(starts, kind, unit_scale=SHARD, disable=not bar)
+    return datasets.concatenate_datasets([shard(start) for start in shown])
 
 
 def columns(config: Config) -> dict[str, int]:

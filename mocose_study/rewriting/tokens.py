@@ -37,10 +37,9 @@ def delete(ids: list[int], share: float, generator: torch.Generator) -> list[int
     length = len(ids) - 2
     if share == 0 or length < 2:
         return ids
-    kept = (
-        torch.randperm(length, generator=generator)[max(1, int(share * length)) :] + 1
-    )
-    return [ids[0], *(ids[i] for i in kept.sort().values), ids[-1]]
+    order = torch.randperm(length, generator=generator)
+    kept = order[max(1, int(share * length)) :].sort().values + 1
+    return [ids[0], *(ids[i] for i in kept), ids[-1]]
 
 
 def mask_tokens(
@@ -54,14 +53,14 @@ def mask_tokens(
     """(a copy of `ids` in which tokens are masked, the flat places of these tokens).
 
     floor(share n) of the n tokens that are not `special` are chosen. 80 % of them
-    become the id `mask`, 10 % a random id of the range `words`, and 10 % stay (Devlin
-    et al. 2019, section 3.1).
+    become the id `mask`, 10 % stay, and 10 % become a random id of the range `words`
+    (Devlin et al. 2019, section 3.1).
     """
-    shown = ids.flatten()
-    ordinary = np.flatnonzero(~np.isin(shown, special))
+    masked = ids.flatten()
+    ordinary = np.flatnonzero(~np.isin(masked, special))
     chosen = rng.permutation(ordinary)[: int(share * len(ordinary))]
     kind = rng.random(len(chosen))
-    shown[chosen[kind < 0.8]] = mask
-    random_ones = chosen[(kind >= 0.8) & (kind < 0.9)]
-    shown[random_ones] = rng.integers(*words, len(random_ones))
-    return shown.reshape(ids.shape), chosen
+    masked[chosen[kind < 0.8]] = mask
+    other = chosen[kind >= 0.9]
+    masked[other] = rng.integers(*words, len(other))
+    return masked.reshape(ids.shape), chosen

@@ -1,47 +1,85 @@
-"""The systems of the papers' tables, all behind one function signature.
+"""The systems of the papers' tables, each with its facts in its own file.
 
-`METHODS[name](config, checkpoint, device, bar)` trains (or only loads) the system and returns a
-`Fitted`. The caller measures it through `encode` alone, so that rows differ by method only.
-`INPUTS[name](config, encoder, bar)` reads, checks and caches what that will train on.
+A new one is a file with a subclass of `System` or of `Model`, named here. The caller
+measures what `fit` gives through `encode` alone, so that rows differ by method only.
 """
 
-from functools import partial
+from dataclasses import replace
 
-from mocose_study.config import Config
+from mocose_study.config import Config, InputError, choose
+from mocose_study.data import contents
 
-from . import mocose, untrained, whitening, word_counts, word_vectors
-from .base import fit
+from .base import Fitted, System
 from .ct import ContrastiveTension
 from .declutr import DeCLUTR
 from .flow import Flow
 from .is_bert import ISBert
+from .mocose import MoCoSE
 from .s_simcse import SSimCSE
 from .simcse import SimCSE
 from .simcse_supervised import SupervisedSimCSE
+from .untrained import Untrained
+from .whitening import Whitening
+from .word_counts import WordCounts
+from .word_vectors import WordVectors
 
-TRAINED = {
-    "ct": ContrastiveTension,
-    "declutr": DeCLUTR,
-    "flow": Flow,
-    "is_bert": ISBert,
-    "s_simcse": SSimCSE,
-    "simcse": SimCSE,
-    "simcse_supervised": SupervisedSimCSE,
-}
-OTHERS = {  # modules with `fit` and `inputs`
-    "mocose": mocose,
-    "untrained": untrained,
-    "whitening": whitening,
-    "word_counts": word_counts,
-    "word_vectors": word_vectors,
-}
+KINDS = (MoCoSE, SimCSE, SupervisedSimCSE, SSimCSE, ContrastiveTension, DeCLUTR)
+KINDS += (ISBert, Flow, Whitening, WordVectors, WordCounts, Untrained)
 
-METHODS = {name: partial(fit, kind) for name, kind in TRAINED.items()}
-METHODS |= {name: module.fit for name, module in OTHERS.items()}
-INPUTS = {name: kind.inputs for name, kind in (TRAINED | OTHERS).items()}
+# Fields that are refused where they would have no effect, unless they are off.
+SWITCHES = """position_shuffle token_cutoff feature_cutoff fgsm_epsilon crop
+word_deletion text_augmentation positives same_mask two_encoders mlm_weight""".split()
+OFF = {"text_augmentation": "none", "positives": "same"}  # of the others: 0 or False
 
 
-def saved_whole(config: Config) -> bool:
-    """Whether a folder of an encoder's weights holds the system (`System.plain`)."""
-    kind = TRAINED.get(config.method)
-    return kind.plain(config) if kind else OTHERS[config.method] in (mocose, untrained)
+def complete(kind: type[System]) -> type[System]:
+    """The same. Raises TypeError where a fact is missing, or name or look inherited."""
+    facts = {fact: hasattr(kind, fact) for fact in System.__annotations__}
+    facts |= {fact: fact in vars(kind) for fact in ("name", "label", "colour")}
+    if missing := [fact for fact, there in facts.items() if not there]:
+        raise TypeError(f"{kind.__name__} does not say its {', '.join(missing)}")
+    return kind
+
+
+SYSTEMS = {kind.name: kind for kind in map(complete, KINDS)}
+
+
+def check(config: Config) -> type[System]:
+    """The system of a Config. Raises InputError for what that cannot do."""
+    system = choose(SYSTEMS, config.method, "method")
+    for name in SWITCHES:
+        value = getattr(config, name)
+        off = OFF.get(name, type(value)())
+        if value != off and name not in system.own:
+            able = [other.name for other in SYSTEMS.values() if name in other.own]
+            what = f"{system.name} has no {name}; set {name} = {off!r}"
+            raise InputError(f"{what}, or method to one of {able}.")
+    if config.pooling == "cls_pooler" and not system.pooler:
+        what = f"would measure a layer that {system.name} does not train"
+        raise InputError(f"pooling = 'cls_pooler' {what}; set pooling = 'cls'.")
+    for sentence in system.contradictions(config):
+        raise InputError(sentence)
+    return system
+
+
+def fit(config: Config, checkpoint=None, device: str = "cpu", bar=True) -> Fitted:
+    """Trains (or only loads) the system of a Config. Raises InputError as `check`."""
+    system = check(config)
+    fitted = system.fit(config, checkpoint, device, bar)
+    return fitted if system.saved_whole(config) else replace(fitted, encoder=None)
+
+
+def draws(config: Config) -> bool:
+    """Whether another seed gives other numbers."""
+    system, random = SYSTEMS[config.method], config.encoder_init == "random"
+    return system.draws or (random and "encoder" in system.reads)
+
+
+def digests(config: Config) -> dict[str, str]:
+    """`contents.digests` of all that the run of a Config reads."""
+    return contents.digests(config, SYSTEMS[config.method].reads)
+
+
+def check_unchanged(config: Config, before: dict[str, str]) -> None:
+    """Raises InputError where `digests` no longer gives what it gave `before`."""
+    contents.check_unchanged(config, SYSTEMS[config.method].reads, before)

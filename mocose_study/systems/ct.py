@@ -1,9 +1,10 @@
-"""Contrastive tension (Carlsson et al. 2021, section 3): two encoders agree on one sentence only.
+"""Contrastive tension (Carlsson et al. 2021, section 3): two encoders, one sentence.
 
-Two encoders start alike. One reads a sentence, the other reads the same sentence and K others. The
-dot product is the logit of "it is the same sentence". The second encoder is measured, as in
-sentence-transformers. Deviations: AdamW with the study's schedule replaces RMSProp with steps. The
-negatives of a sentence are others of its batch, all different. The paper's pooling is "mean".
+The two start alike. One reads a sentence, the other reads it and K others. The dot
+product is the logit of "it is the same sentence". The second encoder is measured, as in
+sentence-transformers. The paper's pooling is "mean". Deviations: AdamW with the study's
+schedule replaces RMSProp with steps. The negatives of a sentence are others of its
+batch, all different.
 """
 
 import copy
@@ -13,11 +14,11 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from mocose_lib import Encoder, InputError
+from mocose_lib import Encoder
 from mocose_lib.shapes import Vectors
 from mocose_study.config import Config
 
-from .base import System, training_ids
+from .base import Model
 
 NEGATIVES = 7  # other sentences beside each one
 
@@ -25,22 +26,16 @@ NEGATIVES = 7  # other sentences beside each one
 def tension(
     first: Vectors, second: Vectors, same: Float[Tensor, " batch"]
 ) -> Float[Tensor, ""]:
-    """Sum over pairs of -log sigmoid(f.s) where `same` is 1, -log(1 - sigmoid(f.s)) where 0."""
+    """Sum over pairs of -log sigmoid(f.s) where `same`, else of -log sigmoid(-f.s)."""
     with torch.autocast(first.device.type, enabled=False):
         logits = (first.float() * second.float()).sum(1)
         return F.binary_cross_entropy_with_logits(logits, same, reduction="sum")
 
 
-class ContrastiveTension(System):
-    @staticmethod
-    def inputs(config: Config, encoder: Encoder, bar: bool = False):
-        """Token ids. Raises InputError when a batch does not hold whole groups."""
-        if config.batch_size % (NEGATIVES + 1):
-            raise InputError(
-                f"batch_size = {config.batch_size} is no multiple of {NEGATIVES + 1}: each "
-                f"sentence of ct stands beside {NEGATIVES} others."
-            )
-        return training_ids(config, encoder, bar)
+class ContrastiveTension(Model):
+    name, label, colour = "ct", "CT", "#009E73"
+    reads, own = ("encoder", "corpus"), ()
+    saved_whole = staticmethod(lambda config: True)
 
     def __init__(self, config: Config, encoder: Encoder, inputs):
         super().__init__(config, encoder, inputs)
@@ -56,3 +51,10 @@ class ContrastiveTension(System):
         same = torch.zeros(len(ids), device=ids.device)
         same[anchors] = 1
         return tension(first.repeat_interleave(size, 0), second, same)
+
+    @staticmethod
+    def contradictions(config: Config):
+        size = NEGATIVES + 1
+        if config.batch_size % size:
+            what = f"batch_size = {config.batch_size} is no multiple of {size}"
+            yield f"{what}: each sentence of ct stands beside {NEGATIVES} others."

@@ -1,13 +1,13 @@
-"""BERT-flow (Li et al. 2020, section 4; after Glow, Kingma and Dhariwal 2018): to a Gaussian.
+"""BERT-flow (Li et al. 2020, section 4; Glow: Kingma and Dhariwal 2018): to a Gaussian.
 
-An invertible network is trained by likelihood on the fixed encoder's vectors (in the paper
-first-last averages). Its output is measured. Deviations: it has one scale and no levels, a fixed
-random rotation where Glow learns one, and affine couplings. The texts are those of `whitening`.
+An invertible network is trained by likelihood on the fixed encoder's vectors (in the
+paper first-last averages). Its output is measured. Deviations: it has one scale and no
+levels, a fixed random rotation where Glow learns one, and affine couplings. The texts
+are those of `whitening`.
 """
 
 import math
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
@@ -16,20 +16,19 @@ from mocose_lib import Encoder
 from mocose_lib.shapes import Vectors
 from mocose_study.config import Config
 
-from .base import System, statistics_texts
+from .base import Model, statistics_texts
 
 STEPS = 6  # couplings
 WIDTH = 256  # hidden width of a coupling's network
 
 
 class Step(nn.Module):
-    """Normalises every feature, rotates, shifts and scales one half by functions of the other."""
+    """Normalises features, rotates, and changes one half by functions of the other."""
 
     def __init__(self, width: int, hidden: int):
         super().__init__()
-        self.shift, self.log_scale = (
-            nn.Parameter(torch.zeros(width)) for _ in range(2)
-        )
+        self.shift = nn.Parameter(torch.zeros(width))
+        self.log_scale = nn.Parameter(torch.zeros(width))
         self.register_buffer("rotation", torch.linalg.qr(torch.randn(width, width))[0])
         self.half = width // 2
         last = nn.Linear(hidden, 2 * (width - self.half))
@@ -47,13 +46,15 @@ class Step(nn.Module):
         return torch.cat([a, b * log_scale.exp() + shift], dim=1), determinant
 
 
-class Flow(System):
+class Flow(Model):
+    name, label, colour = "flow", "flow", "#882255"
+    reads, own = ("encoder", "corpus"), ("statistics",)
+    saved_whole = staticmethod(lambda config: False)
     inputs = staticmethod(statistics_texts)
-    plain = staticmethod(lambda config: False)
 
     def __init__(self, config: Config, encoder: Encoder, inputs: list[str]):
-        alike = np.full(len(inputs), config.max_length)  # a vector has no length
-        super().__init__(config, encoder.requires_grad_(False), inputs, alike)
+        lengths = [config.max_length] * len(inputs)  # a vector has none
+        super().__init__(config, encoder.requires_grad_(False), inputs, lengths)
         steps = (Step(encoder.width, WIDTH) for _ in range(STEPS))
         self.steps = nn.ModuleList(steps).to(encoder.device)
         self.vectors = torch.from_numpy(encoder.encode(inputs)).to(encoder.device)
@@ -61,7 +62,7 @@ class Flow(System):
 
     @torch.no_grad()
     def normalise(self, x: Vectors) -> None:
-        """Starts every step's shift and scale so that its features have mean 0 and variance 1."""
+        """Starts each step so that its features have mean 0 and variance 1."""
         for step in self.steps:
             step.shift.copy_(-x.mean(0))
             step.log_scale.copy_(-x.std(0).clamp(min=1e-4).log())
@@ -74,11 +75,11 @@ class Flow(System):
             total = total + determinant
         return x, total
 
-    def batch_loss(self, rows: np.ndarray, generator: Generator) -> Float[Tensor, ""]:
+    def batch_loss(self, rows, generator: Generator) -> Float[Tensor, ""]:
         return self.loss(self.vectors[torch.from_numpy(rows)])
 
     def loss(self, x: Vectors) -> Float[Tensor, ""]:
-        """-log p(x) in nats a feature: that of z, standard Gaussian, less the determinant."""
+        """-log p(x) in nats a feature: that of z ~ N(0, 1), less the determinant."""
         with torch.autocast(x.device.type, enabled=False):
             z, determinant = self.transform(x)
             energy = (z.square().sum(1) - 2 * determinant).mean() / x.shape[1]

@@ -1,10 +1,10 @@
-"""IS-BERT (Zhang et al. 2020, section 3): a sentence's vector tells its own tokens from others'.
+"""IS-BERT (Zhang et al. 2020, section 3): a sentence's vector knows its own tokens.
 
-Convolutions of widths 1, 3 and 5 over the encoder's last layer give each token a local vector.
-Their mean is the sentence's vector, which is measured. The Jensen-Shannon estimator raises its
-mutual information with the local vectors; the dot product is the discriminator.
-Deviation: the convolutions have no ReLU. The paper's equation has one, its authors' code has none.
-`pooling` has no effect.
+Convolutions of widths 1, 3 and 5 over the encoder's last layer give each token a local
+vector. Their mean is the sentence's vector, which is measured. The Jensen-Shannon
+estimator raises its mutual information with the local vectors; the dot product is the
+discriminator. `pooling` has no effect. Deviation: the convolutions have no ReLU. The
+paper's equation has one, its authors' code has none.
 """
 
 import torch
@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from mocose_lib import Encoder
 from mocose_lib.shapes import Mask, Vectors, Words
 
-from .base import System
+from .base import Model
 
 WINDOWS = (1, 3, 5)
 
@@ -34,12 +34,11 @@ class ConvolutionalEncoder(Encoder):
 
     def local(self, words: Words, mask: Mask) -> Words:
         """A vector for every token; 0 at padding, which no convolution sees."""
-        states = self.model(
-            inputs_embeds=words, attention_mask=mask.long()
-        ).last_hidden_state
-        states = (states * mask[..., None]).transpose(1, 2)  # (batch, width, length)
-        found = torch.cat([conv(states) for conv in self.convolutions], dim=1)
-        return found.transpose(1, 2) * mask[..., None]
+        layers = self.model(inputs_embeds=words, attention_mask=mask.long())
+        states = layers.last_hidden_state * mask[..., None]
+        states = states.transpose(1, 2)  # (batch, width, length)
+        local = torch.cat([conv(states) for conv in self.convolutions], dim=1)
+        return local.transpose(1, 2) * mask[..., None]
 
     def forward(self, words: Words, mask: Mask, positions: None = None) -> Vectors:
         return mean(self.local(words, mask), mask)
@@ -66,9 +65,11 @@ def disagreement(
         return F.softplus(-scores[own]).mean() + F.softplus(scores[~own]).mean()
 
 
-class ISBert(System):
+class ISBert(Model):
+    name, label, colour = "is_bert", "IS-BERT", "#117733"
+    reads, own = ("encoder", "corpus"), ()
+    saved_whole = staticmethod(lambda config: False)
     encoder_kind = ConvolutionalEncoder
-    plain = staticmethod(lambda config: False)
 
     def loss(self, sentences: list[list[int]]) -> Float[Tensor, ""]:
         ids, mask = self.encoder.pad(sentences)

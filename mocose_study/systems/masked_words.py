@@ -1,7 +1,7 @@
-"""The masked-language-model loss as a term beside others (Devlin et al. 2019, section 3.1).
+"""The masked-word loss as a term beside others (Devlin et al. 2019, section 3.1).
 
-The head is the one of the checkpoint's pre-training. A checkpoint without one gets a fresh head,
-and the log says so. The output layer is tied to the word embeddings, as BERT's.
+The head is the one of the checkpoint's pre-training. A checkpoint without one gets a
+fresh head, and the log says so. The output layer is tied to the word embeddings.
 """
 
 import logging
@@ -38,31 +38,24 @@ class MaskedWords(nn.Module):
             model = rewrite.load(config.encoder, True, encoder.device)[0]
         except InputError as cause:
             log.warning("the head that predicts masked words starts afresh: %s", cause)
-            model = AutoModelForMaskedLM.from_config(encoder.model.config).to(
-                encoder.device
-            )
-        model.get_output_embeddings().weight = (
-            encoder.model.get_input_embeddings().weight
-        )
+            model = AutoModelForMaskedLM.from_config(encoder.model.config)
+            model = model.to(encoder.device)
+        words = encoder.model.get_input_embeddings()
+        model.get_output_embeddings().weight = words.weight
         self.head = rewrite.head_of(model)
 
     def forward(
         self, encoder: Encoder, sentences: list[list[int]], generator: Generator
     ) -> Float[Tensor, ""]:
-        """Mean cross-entropy, in nats, over the tokens masked in this batch; 0 without any."""
+        """Mean cross-entropy, in nats, over the tokens masked in this batch, or 0."""
         ids, mask = encoder.pad(sentences)
-        special, hidden = (
-            encoder.tokenizer.all_special_ids,
-            encoder.tokenizer.mask_token_id,
+        words, rng = encoder.tokenizer, numpy_generator(generator)
+        special, span = words.all_special_ids, (0, len(words))
+        masked, places = mask_tokens(
+            ids.cpu().numpy(), special, RATE, words.mask_token_id, span, rng
         )
-        words, rng = (0, len(encoder.tokenizer)), numpy_generator(generator)
-        shown, places = mask_tokens(
-            ids.cpu().numpy(), special, RATE, hidden, words, rng
-        )
-        shown, places = (torch.from_numpy(x).to(ids.device) for x in (shown, places))
-        states = encoder.model(
-            input_ids=shown, attention_mask=mask.long()
-        ).last_hidden_state
-        logits = self.head(states.flatten(0, 1)[places])  # (chosen, vocabulary)
+        masked, places = (torch.from_numpy(x).to(ids.device) for x in (masked, places))
+        layers = encoder.model(input_ids=masked, attention_mask=mask.long())
+        logits = self.head(layers.last_hidden_state.flatten(0, 1)[places])
         total = F.cross_entropy(logits.float(), ids.flatten()[places], reduction="sum")
         return total / max(len(places), 1)

@@ -1,51 +1,68 @@
-"""MoCoSE (Cao et al., Findings of ACL 2022), equations 1-3, Algorithm 1: `mocose_lib.train`."""
+"""MoCoSE (Cao et al. 2022), equations 1-3, Algorithm 1: `mocose_lib.train`."""
 
 import torch
 
 from mocose_lib import Encoder, train
 from mocose_lib.augment import distorted
 from mocose_lib.evaluation.sts import Encode
+from mocose_lib.train import Text
 from mocose_study.config import Config
+from mocose_study.data.corpora import column
 from mocose_study.fast.ranks import ranks
+from mocose_study.rewriting import text_augment
 
-from .base import Evaluation, Fitted, TrainingText, load_encoder, training_ids
-from .probe import Probe
+from .base import Evaluation, Fitted, System, load_encoder, training_ids
 
-inputs = training_ids
+OWN = """batch_negatives queue_size queue_init queue_growth queue_keys negatives_slice
+ema_decay ema_decay_end ema_schedule ema_horizon shared_embeddings detach_keys
+target_dropout target_projection_trained projection_layers predictor_layers
+predictor_dim pooler_activation heads head_dropout fgsm_epsilon fgsm_gradient
+position_shuffle token_cutoff feature_cutoff augment_at_evaluation text_augmentation
+augmentation_models augmentation_rate augmented_views"""
 
 
-def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
-    encoder = load_encoder(config, device)
-    probe = Probe(encoder.encode, config.benchmark)
-    evaluation = Evaluation(config, encode_as(config, encoder), probe)
-    progress = train(
-        encoder,
-        TrainingText(config, training_ids(config, encoder, bar)),
-        config,
-        evaluate=evaluation,
-        choose=config.selection != "last",
-        probe=probe,
-        checkpoint=checkpoint,
-        bar=bar,
-        ranks=ranks(),
-    )
-    return Fitted(evaluation.encode_chosen(progress), progress, encoder)
+class TrainingText(Text):
+    """Token ids of the training sentences; the views may be rewritten."""
+
+    def __init__(self, ids):
+        self.ids, self.lengths = ids, column(ids, "length")
+
+    def views(self, rows, generator: torch.Generator):
+        return text_augment.views(self.ids[rows])
 
 
 def encode_as(config: Config, encoder: Encoder) -> Encode:
     """The function that is scored.
 
-    It is `encoder.encode`, or the same under shuffle and cut-offs where `augment_at_evaluation`
-    repeats that defect of the published code.
+    It is `encoder.encode`, or the same under shuffle and cut-offs where
+    `augment_at_evaluation` repeats that defect of the published code.
     """
     if not config.augment_at_evaluation:
         return encoder.encode
 
     def encode(sentences):
         generator = torch.Generator().manual_seed(config.seed)
-        return encoder.encode(
-            sentences,
-            distort=lambda words, mask: distorted(words, mask, config, generator),
-        )
+
+        def distort(words, mask):
+            return distorted(words, mask, config, generator)
+
+        return encoder.encode(sentences, distort=distort)
 
     return encode
+
+
+class MoCoSE(System):
+    name, label, colour = "mocose", "MoCoSE", "#0072B2"
+    reads, own = ("encoder", "corpus", "augmentation_models"), tuple(OWN.split())
+    draws, pooler = True, True
+    saved_whole = staticmethod(lambda config: True)
+    inputs = staticmethod(training_ids)
+
+    @staticmethod
+    def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
+        encoder = load_encoder(config, device)
+        text = TrainingText(training_ids(config, encoder, bar))
+        evaluation = Evaluation(config, encode_as(config, encoder), encoder.encode)
+        options = evaluation.options(checkpoint, bar)
+        progress = train(encoder, text, config, ranks=ranks(), **options)
+        return evaluation.fitted(progress, encoder)

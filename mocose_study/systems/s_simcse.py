@@ -1,10 +1,10 @@
-"""S-SimCSE (Zhang and Lan 2021, eq. 4): SimCSE whose dropout rates are drawn from U(a, b).
+"""S-SimCSE (Zhang and Lan 2021, eq. 4): SimCSE with dropout rates drawn from U(a, b).
 
-Every dropout of the encoder draws a rate of its own in every forward pass. With sentence-wise
-masks each sentence of the batch draws one. The paper does not state a and b; ours are
-`dropout_low` and `dropout_high`.
-Deviation: transformers computes dropout inside its attention function. There the rate is drawn
-anew per layer and pass, and it is one for all sentences; their masks still differ.
+Every dropout of the encoder draws a rate of its own in every forward pass. With
+sentence-wise masks each sentence of the batch draws one. The paper does not state a and
+b; ours are `dropout_low` and `dropout_high`. Deviation: transformers computes dropout
+inside its attention function. There the rate is drawn anew per layer and pass, and it
+is one for all sentences; their masks still differ.
 """
 
 import torch
@@ -19,7 +19,7 @@ from .simcse import SimCSE
 
 
 class SampledDropout(nn.Module):
-    """Dropout at a rate drawn from U(low, high) in every pass; sentence-wise: one a sentence.
+    """Dropout at a rate drawn from U(low, high) in every pass, or for every sentence.
 
     Kept values are divided by 1 - rate, so that the expectation is that of the input.
     """
@@ -30,11 +30,11 @@ class SampledDropout(nn.Module):
 
     @property
     def p(self) -> float:
-        """A newly drawn rate: what transformers reads for the dropout inside attention."""
+        """A newly drawn rate: what transformers reads for dropout inside attention."""
         return self.low + (self.high - self.low) * torch.rand(()).item()
 
     def rates(self, x: Float[Tensor, "batch ..."]) -> Float[Tensor, "batch ..."]:
-        """Drawn rates, in a shape that broadcasts over `x`, sentences in its first dimension."""
+        """Drawn rates that broadcast over `x`, with sentences in its first dimension."""
         shape = (len(x) if self.sentence_wise else 1, *[1] * (x.ndim - 1))
         drawn = torch.rand(shape, device=x.device)
         return (self.low + (self.high - self.low) * drawn).expand(len(x), *shape[1:])
@@ -47,17 +47,24 @@ class SampledDropout(nn.Module):
         return x * (kept / (1 - rate)).to(x.dtype)
 
 
-def sample_dropout(
-    encoder: Encoder, low: float, high: float, sentence_wise: bool
-) -> None:
+def sample_dropout(encoder: Encoder, low: float, high: float, sentence_wise: bool):
     """Replaces every nn.Dropout of the encoder, in place, those of attention included."""
     encoder.dropout = high
     replace_dropout(encoder, lambda rate: SampledDropout(low, high, sentence_wise))
 
 
 class SSimCSE(SimCSE):
+    name, label, colour = "s_simcse", "S-SimCSE", "#F0C75E"
+    own = (*SimCSE.own, "dropout_low", "dropout_high", "sentence_dropout")
+
     def __init__(self, config: Config, encoder: Encoder, inputs):
-        sample_dropout(
-            encoder, config.dropout_low, config.dropout_high, config.sentence_dropout
-        )
+        rates = (config.dropout_low, config.dropout_high, config.sentence_dropout)
+        sample_dropout(encoder, *rates)
         super().__init__(config, encoder, inputs)
+
+    @staticmethod
+    def contradictions(config: Config):
+        yield from SimCSE.contradictions(config)
+        low, high = config.dropout_low, config.dropout_high
+        if low > high:
+            yield f"dropout_low = {low} is larger than dropout_high = {high}."

@@ -1,8 +1,8 @@
-"""Unsupervised SimCSE (Gao et al. 2021, eq. 4), with the ablations of its sections 3 and 6.
+"""Unsupervised SimCSE (Gao et al. 2021, eq. 4), with the ablations of sections 3 and 6.
 
 A sentence passes twice through dropout; the batch's other sentences are the negatives.
-Deviations: crop and word deletion act on word pieces. Of two encoders the first is measured.
-`Config.dropout` is the rate of dropout.
+Deviations: crop and word deletion act on word pieces. Of two encoders the first is
+measured. `Config.dropout` is the rate of dropout.
 """
 
 import copy
@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
 from mocose_lib import Encoder
-from mocose_lib.heads import draw_layers, make_identity
+from mocose_lib.heads import draw_layers
 from mocose_lib.loss import info_nce
 from mocose_lib.shapes import Vectors
 from mocose_study.config import Config
@@ -21,8 +21,11 @@ from mocose_study.data.corpora import column
 from mocose_study.rewriting.text_augment import views
 from mocose_study.rewriting.tokens import shortened
 
-from .base import System, documents, training_ids
+from .base import Model, documents, training_ids
 from .masked_words import MaskedWords
+
+OWN = """mlp mlm_weight two_encoders same_mask positives crop word_deletion
+text_augmentation augmentation_models augmentation_rate augmented_views"""
 
 
 def make_mlp(config: Config, encoder: Encoder) -> nn.Sequential:
@@ -31,13 +34,13 @@ def make_mlp(config: Config, encoder: Encoder) -> nn.Sequential:
         return nn.Sequential()
     mlp = nn.Sequential(nn.Linear(encoder.width, encoder.width), nn.Tanh())
     draw_layers(nn.ModuleDict({"mlp": mlp}), config.seed, encoder.initializer_range)
-    if config.head_init == "identity":
-        make_identity(mlp)
     return mlp
 
 
-class SimCSE(System):
-    plain = staticmethod(lambda config: config.mlp != "always")
+class SimCSE(Model):
+    name, label, colour = "simcse", "SimCSE", "#E69F00"
+    reads, own = ("encoder", "corpus", "augmentation_models"), tuple(OWN.split())
+    saved_whole = staticmethod(lambda config: config.mlp != "always")
 
     def __init__(self, config: Config, encoder: Encoder, inputs):
         ids, self.first_rows, self.second_rows = inputs
@@ -50,15 +53,14 @@ class SimCSE(System):
 
     @staticmethod
     def inputs(config: Config, encoder: Encoder, bar: bool = False) -> tuple:
-        """Token ids of the sentences, and the rows of all pairs. Raises InputError as `pairs`."""
+        """Token ids of the sentences, and the rows of all pairs (`pairs`)."""
         ids = training_ids(config, encoder, bar)
         return ids, *pairs(config, ids)
 
     def vectors(self, sentences: list, second: bool = False) -> Vectors:
-        """What the encoder and the MLP give for token lists; `second`: of two encoders that one."""
-        encoder, mlp = (
-            self.second if second and self.second else (self.encoder, self.mlp)
-        )
+        """What encoder and MLP give for token lists; `second`: those of the key."""
+        own = self.second if second and self.second else (self.encoder, self.mlp)
+        encoder, mlp = own
         ids, mask = encoder.pad(sentences)
         return mlp(encoder(encoder.words(ids), mask))
 
@@ -67,28 +69,24 @@ class SimCSE(System):
     ) -> tuple[Vectors, Vectors]:
         """Query and key of every pair of token lists."""
         first, second = shortened(first, second, self.config, generator)
-        # fork_rng puts the random state back, so the second pass draws the first one's masks again
+        # fork_rng puts the random state back, so that both passes draw the same masks
         with torch.random.fork_rng(enabled=self.config.same_mask):
             query = self.vectors(first)
         return query, self.vectors(second, second=True)
 
-    def loss(
-        self, first: list, second: list, generator: Generator
-    ) -> Float[Tensor, ""]:
-        c = self.config
+    def loss(self, first: list, second: list, generator: Generator) -> Tensor:
+        """InfoNCE of the pairs, each against the batch's other keys."""
         query, keys = self.views(first, second, generator)
-        loss = info_nce(
-            query, keys, keys[:0], c.temperature, c.similarity, batch_negatives=True
-        )
+        softmax = self.config.temperature, self.config.similarity
+        loss = info_nce(query, keys, keys[:0], *softmax, batch_negatives=True)
         return loss + self.auxiliary(first, generator)
 
     def auxiliary(self, sentences: list, generator: Generator) -> Tensor | float:
-        """The weighted masked-language-model term (SimCSE's appendix), or 0 without one."""
+        """The weighted masked-word term (SimCSE's appendix), or 0 without one."""
         if self.masked_words is None:
             return 0.0
-        return self.config.mlm_weight * self.masked_words(
-            self.encoder, sentences, generator
-        )
+        loss = self.masked_words(self.encoder, sentences, generator)
+        return self.config.mlm_weight * loss
 
     def batch_loss(self, rows: np.ndarray, generator: Generator) -> Float[Tensor, ""]:
         query, _ = views(self.ids[self.first_rows[rows]])
@@ -98,11 +96,19 @@ class SimCSE(System):
     def head(self, vectors: Vectors) -> Vectors:
         return self.mlp(vectors) if self.config.mlp == "always" else vectors
 
+    @staticmethod
+    def contradictions(config: Config):
+        others = config.positives != "same" or config.text_augmentation != "none"
+        if config.same_mask and (others or config.crop or config.word_deletion):
+            what = "positives, crop, word_deletion and text_augmentation"
+            yield f"same_mask needs two views of the same tokens; leave out {what}."
+
 
 def pairs(config: Config, ids) -> tuple[np.ndarray, np.ndarray]:
-    """Row numbers of all sentences and of their positives: themselves, or what follows them.
+    """Rows of all sentences and of their positives: themselves, or what follows them.
 
-    With `positives` "next_three" each of the next three sentences makes a pair of its own.
+    With `positives` "next_three" each of the next three sentences makes a pair. Raises
+    InputError where the corpus has no documents.
     """
     rows = np.arange(len(ids))
     if config.positives == "same":

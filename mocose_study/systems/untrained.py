@@ -1,12 +1,15 @@
-"""The encoder as it comes: [CLS], mean or first-last average, no training (MoCoSE Table 1)."""
+"""The encoder as it comes: [CLS], mean or first-last average (MoCoSE Table 1)."""
 
-from .base import Fitted, load_encoder
-
-
-def inputs(config, encoder, bar=False) -> None:
-    """Nothing is trained."""
+from .base import Fitted, System, load_encoder
 
 
-def fit(config, checkpoint=None, device="cpu", bar=True) -> Fitted:
-    encoder = load_encoder(config, device)
-    return Fitted(encoder.encode, encoder=encoder)
+class Untrained(System):
+    name, label, colour = "untrained", "untrained", "#4D4D4D"
+    reads, own = ("encoder",), ()
+    draws, pooler = False, True
+    saved_whole = staticmethod(lambda config: True)
+
+    @staticmethod
+    def fit(config, checkpoint=None, device="cpu", bar=True) -> Fitted:
+        encoder = load_encoder(config, device)
+        return Fitted(encoder.encode, encoder=encoder)

@@ -1,8 +1,9 @@
-"""BERT-whitening (Su et al. 2021, Algorithm 1): x -> (x - mean) W, after which covariance is 1.
+"""BERT-whitening (Su et al. 2021, Algorithm 1): x -> (x - mean) W, of covariance 1.
 
-The paper's vectors are first-last averages (`pooling` "first_last"). Deviation: the paper computes
-mean and W for each STS task by itself. Here, with `statistics` "task", they come from the test
-sentences of all tasks together, so that a sentence has one vector. No gold score is seen.
+The paper's vectors are first-last averages (`pooling` "first_last"). Deviation: the
+paper computes mean and W for each STS task by itself. Here, with `statistics` "task",
+they come from the test sentences of all tasks together, so that a sentence has one
+vector. No gold score is seen.
 """
 
 import numpy as np
@@ -12,35 +13,37 @@ from sklearn.decomposition import PCA
 from mocose_lib import InputError
 from mocose_study.config import Config
 
-from .base import Fitted, load_encoder, statistics_texts
+from .base import Fitted, System, load_encoder, statistics_texts
 
-inputs = statistics_texts
-NOISE = (
-    1e-10  # variance of a direction, relative to the largest, that is rounding alone
-)
+NOISE = 1e-10  # variance, relative to the largest direction's, that is rounding alone
 
 
 def whitening(vectors: Float[np.ndarray, "n width"], kept: int | None = None) -> PCA:
-    """The map to the first `kept` principal directions, each divided by its standard deviation.
+    """The map to the first `kept` principal directions, each of variance 1.
 
-    Without `kept` it takes all directions in which the vectors vary. Behind a LayerNorm these are
-    one less than the width. Raises InputError when `kept` is larger than that.
+    Without `kept` it takes all directions in which the vectors vary. Behind a LayerNorm
+    these are one less than the width. Raises InputError when `kept` is larger.
     """
-    found = PCA(whiten=True, svd_solver="full").fit(vectors.astype(np.float64))
-    variance = found.explained_variance_
+    pca = PCA(whiten=True, svd_solver="full").fit(vectors.astype(np.float64))
+    variance = pca.explained_variance_
     rank = int((variance > NOISE * variance[0]).sum())
     if kept is not None and kept > rank:
-        raise InputError(
-            f"kept_dimensions = {kept}, but the {len(vectors)} vectors vary in {rank} directions."
-        )
-    found.components_ = found.components_[: kept or rank]
-    found.explained_variance_ = variance[: kept or rank]
-    return found
+        what = f"the {len(vectors)} vectors vary in {rank} directions"
+        raise InputError(f"kept_dimensions = {kept}, but {what}.")
+    pca.components_ = pca.components_[: kept or rank]
+    pca.explained_variance_ = variance[: kept or rank]
+    return pca
 
 
-def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
-    encode = load_encoder(config, device).encode
-    found = whitening(encode(statistics_texts(config)), config.kept_dimensions)
-    return Fitted(
-        lambda sentences: found.transform(encode(sentences)).astype(np.float32)
-    )
+class Whitening(System):
+    name, label, colour = "whitening", "whiten", "#CC79A7"
+    reads, own = ("encoder", "corpus"), ("statistics", "kept_dimensions")
+    draws, pooler = False, True
+    saved_whole = staticmethod(lambda config: False)
+    inputs = staticmethod(statistics_texts)
+
+    @staticmethod
+    def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
+        encode = load_encoder(config, device).encode
+        pca = whitening(encode(statistics_texts(config)), config.kept_dimensions)
+        return Fitted(lambda texts: pca.transform(encode(texts)).astype(np.float32))

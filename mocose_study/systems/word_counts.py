@@ -1,7 +1,8 @@
 """Counts of words: what a benchmark gives to a system that knows no meanings.
 
-The counts of a sentence's words and punctuation marks are hashed into `DIMENSIONS` numbers. With
-`idf` each count is weighted by its smoothed inverse document frequency in the `statistics`.
+The counts of a sentence's words and punctuation marks are hashed into `DIMENSIONS`
+numbers. With `idf` each count is weighted by its smoothed inverse document frequency in
+the `statistics`.
 """
 
 import numpy as np
@@ -10,21 +11,26 @@ from sklearn.pipeline import make_pipeline
 
 from mocose_study.config import Config
 
-from .base import Fitted, statistics_texts
+from .base import Fitted, System, statistics_texts
 
 DIMENSIONS = 2048
 WORD = r"(?u)\w+|[^\w\s]"
 
 
-def inputs(config: Config, encoder=None, bar: bool = False) -> list[str] | None:
-    return statistics_texts(config) if config.idf else None
+class WordCounts(System):
+    name, label, colour = "word_counts", "word counts", "#A0A0A0"
+    reads, own = ("corpus",), ("statistics", "idf")
+    draws, pooler = False, True
+    saved_whole = staticmethod(lambda config: False)
 
+    @staticmethod
+    def inputs(config: Config, encoder=None, bar: bool = False) -> list[str] | None:
+        return statistics_texts(config) if config.idf else None
 
-def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
-    options = dict(
-        n_features=DIMENSIONS, token_pattern=WORD, norm=None, dtype=np.float32
-    )
-    counts = HashingVectorizer(**options)
-    if config.idf:
-        counts = make_pipeline(counts, TfidfTransformer(norm=None)).fit(inputs(config))
-    return Fitted(lambda sentences: counts.transform(sentences).toarray())
+    @staticmethod
+    def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
+        options = {"n_features": DIMENSIONS, "token_pattern": WORD, "norm": None}
+        counts = HashingVectorizer(**options, dtype=np.float32)
+        if texts := WordCounts.inputs(config):
+            counts = make_pipeline(counts, TfidfTransformer(norm=None)).fit(texts)
+        return Fitted(lambda sentences: counts.transform(sentences).toarray())

@@ -23,7 +23,7 @@ from conftest import of_the_method
 from texts import open_sentences
 
 from mocose_lib import Encoder, Settings
-from mocose_lib.batches import batches
+from mocose_lib.trainer import batches
 from mocose_lib.train import MoCoSE, Text, train_step
 from mocose_study.config.profiles import PRESETS
 

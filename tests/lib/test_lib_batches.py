@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mocose_lib import InputError, Settings
-from mocose_lib.batches import batches
+from mocose_lib.trainer import batches
 
 LENGTHS = np.random.default_rng(0).integers(5, 12, 100)
 
