@@ -12,19 +12,12 @@ from .settings import Settings
 def decay_at(step: int, settings: Settings) -> float:
     """The decay eta with which the target is updated before the forward pass of `step`.
 
-    Steps count from 1. "constant" is `ema_decay`. "cosine" goes along half a cosine from
-    `ema_decay` to `ema_decay_end` over all steps (section 4.1: from 0.75 to 0.95).
-    "published" goes to 1 over `ema_horizon` of the steps, and back behind them.
+    Steps count from 1. It goes along half a cosine from `ema_decay`'s first value to its
+    second (section 4.1: from 0.75 to 0.95), and back behind `ema_horizon`.
     """
-    share, end = step / settings.steps, settings.ema_decay_end
-    if settings.ema_schedule == "constant":
-        return settings.ema_decay
-    if settings.ema_schedule == "published":
-        share, end = share / settings.ema_horizon, 1.0
-    else:
-        share = min(1.0, share)
-    left = (math.cos(math.pi * share) + 1) / 2
-    return end - (end - settings.ema_decay) * left
+    start, end = settings.decays
+    share = step / (settings.ema_horizon * settings.steps)
+    return end - (end - start) * (math.cos(math.pi * share) + 1) / 2
 
 
 @torch.no_grad()

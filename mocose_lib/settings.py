@@ -24,7 +24,6 @@ Count = Annotated[int, Range(0)]
 Positive = Annotated[int, Range(1)]
 Share = Annotated[float, Range(0, 0.9)]  # of tokens, features, activations taken away
 Rate = Annotated[float, Range(0, 0.1)]  # learning rates; larger ones diverge
-Decay = Annotated[float, Range(0, 1)]
 
 
 @dataclass(frozen=True)
@@ -70,10 +69,9 @@ class Settings:
     queue_keys: Literal["normal", "latest"] = "normal"  # latest: encoded at every step
 
     # the target branch
-    ema_decay: Decay = 0.75  # eta of equation 2; of a cosine: at its start
-    ema_schedule: Literal["constant", "cosine", "published"] = "cosine"  # see ema.py
-    ema_decay_end: Decay = 0.95  # of "cosine"
-    ema_horizon: Annotated[float, Range(1e-3, 1e3)] = 0.96  # "published": of the steps
+    # eta of equation 2; two of them: along a cosine, from the first to the second
+    ema_decay: float | tuple[float, float] = (0.75, 0.95)
+    ema_horizon: Annotated[float, Range(1e-3, 1e3)] = 1.0  # its end, as share of steps
     shared_embeddings: bool = False  # the target uses the online embedding layer
     detach_keys: bool = True
     target_projection_trained: bool = False  # the optimiser updates it, too
@@ -99,14 +97,24 @@ class Settings:
         return min(self.queue_size, max(1, self.queue_size // 4))
 
     @property
+    def decays(self) -> tuple[float, float]:
+        """The decay at the start and at the end of its cosine."""
+        if isinstance(self.ema_decay, tuple):
+            return self.ema_decay
+        return self.ema_decay, self.ema_decay
+
+    @property
     def traceable_distance(self) -> float:
-        """Maximum traceable distance in steps (MoCoSE eq. 4); infinite for decay 1."""
-        reach = math.inf if self.ema_decay == 1 else 1 / (1 - self.ema_decay)
+        """Maximum traceable distance in steps (MoCoSE eq. 4), at the mean decay."""
+        decay = sum(self.decays) / 2
+        reach = math.inf if decay == 1 else 1 / (1 - decay)
         return reach + self.queue_size / self.batch_size
 
     def contradictions(self):
         """A sentence for every two values that contradict each other."""
         size = self.queue_size
+        if not all(0 <= decay <= 1 for decay in self.decays):
+            yield f"ema_decay = {self.ema_decay} is out of range; it must lie in [0, 1]."
         if self.random_keys > size:
             yield f"queue_init = {self.queue_init} is larger than queue_size = {size}."
         if size == 0 and not self.batch_negatives:

@@ -147,9 +147,9 @@ class Sections:
     """The sections of the study, each with its question."""
 
     def main(self) -> None:
-        from mocose_study.sections import GRIDS
+        from mocose_study.sections import SECTIONS
 
-        for name, grid in GRIDS.items():
+        for name, grid in SECTIONS.items():
             print(f"{name:20} {grid.question}")
 
 

@@ -37,10 +37,10 @@ class Grid(Sized):
     def main(self) -> None:
         from mocose_study.results.tables import records
         from mocose_study.runs.run import run_grid
-        from mocose_study.sections import GRIDS
+        from mocose_study.sections import SECTIONS
 
-        names = tuple(GRIDS) if self.sections in ((), ("all",)) else self.sections
-        grids = {name: choose(GRIDS, name, "section") for name in names}
+        names = tuple(SECTIONS) if self.sections in ((), ("all",)) else self.sections
+        grids = {name: choose(SECTIONS, name, "section") for name in names}
         runs = {
             name: grid.runs(self.profile, self.seeds) for name, grid in grids.items()
         }
@@ -77,10 +77,10 @@ class Results(Sized):
 
     def main(self) -> None:
         from mocose_study.results.tables import summary, table_of
-        from mocose_study.sections import GRIDS
+        from mocose_study.sections import SECTIONS
 
-        for name in self.sections or tuple(GRIDS):
-            grid = choose(GRIDS, name, "section")
+        for name in self.sections or tuple(SECTIONS):
+            grid = choose(SECTIONS, name, "section")
             runs = table_of(grid, self.profile)
             print(f"{name} ({self.profile})")
             print(_text(summary(runs)) if len(runs) else "  no runs yet")

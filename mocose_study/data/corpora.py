@@ -21,7 +21,6 @@ import datasets
 import numpy as np
 from datasets.exceptions import DatasetGenerationError
 
-from mocose_lib.loading import content
 from mocose_study.config import InputError
 
 from . import sources
@@ -139,6 +138,16 @@ def load_corpus(name: str, size: int) -> datasets.Dataset:
     if what := next((what for what, holds in wrong.items() if holds), None):
         raise InputError(f"corpus {name!r} {what}.")
     return corpus
+
+
+def content(tokenizer):
+    """All that decides the ids that a tokenizer gives; equal to nothing where hidden."""
+    if (backend := getattr(tokenizer, "backend_tokenizer", None)) is None:
+        return object()
+    backend.no_truncation()  # what its last call left
+    backend.no_padding()
+    split = getattr(tokenizer, "split_special_tokens", False)
+    return backend.to_str(), tokenizer.truncation_side, split
 
 
 def tokenized(

@@ -21,7 +21,7 @@ from mocose_study.data.labelled import transfer_tasks
 from mocose_study.data.sources import asking_the_hub, folder, sha256
 from mocose_study.fast import logistic
 from mocose_study.runs.files import finite
-from mocose_study.sections import GRIDS
+from mocose_study.sections import SECTIONS
 from mocose_study.systems.base import Fitted
 
 from .tables import METRIC, filled, markdown, table_of
@@ -105,7 +105,7 @@ def write_card(target: Path, config: PretrainConfig) -> None:
 
 def pooling_table(encoder: str) -> str:
     """A Markdown table: one row per pooling, one column per task, from the runs of "encoders"."""
-    runs = table_of(GRIDS["encoders"], ENCODER_RUNS)
+    runs = table_of(SECTIONS["encoders"], ENCODER_RUNS)
     runs = runs[runs["label"].str.startswith(f"{encoder}, ")]
     if not len(runs):
         return "(no runs yet)"
@@ -168,7 +168,7 @@ def show(scores: Mapping, as_json: bool = False, beside: str | None = None) -> N
     """Prints scores, a line each. `beside` names a profile whose systems get columns of their own."""
     columns, width = {"this model": dict(scores)}, 18 if beside else 9
     if beside:
-        runs = table_of(GRIDS[BESIDE], beside).groupby("label", sort=False)
+        runs = table_of(SECTIONS[BESIDE], beside).groupby("label", sort=False)
         columns |= runs.mean(numeric_only=True).filter(list(scores)).T.to_dict()
     columns = finite(columns)
     if as_json:

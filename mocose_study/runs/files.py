@@ -13,10 +13,10 @@ from pathlib import Path
 import pandas as pd
 
 from mocose_study.config import Config, InputError
-from mocose_study.data import contents
 from mocose_study.data.atomic import write_atomically
 from mocose_study.data.files import study_folder
 from mocose_study.data.sources import warn_once
+from mocose_study.systems import digests
 
 DEFAULTS = 1  # raise it whenever the default of a field of Config changes,
 FORMER: dict[int, dict] = {}  # and put the old value here, under the number before
@@ -24,7 +24,7 @@ FORMER: dict[int, dict] = {}  # and put the old value here, under the number bef
 
 def run_id(config: Config) -> str:
     """The run's name: its method, and a digest of all fields and of what they name."""
-    text = config.identity() + json.dumps(contents.digests(config), sort_keys=True)
+    text = config.identity() + json.dumps(digests(config), sort_keys=True)
     return f"{config.method}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 

@@ -22,7 +22,7 @@ from mocose_study.data.git import TIME, code_at
 from mocose_study.data.labelled import TRANSFER, transfer_tasks
 from mocose_study.fast import logistic
 from mocose_study.fast.processor import default_device, instruction_sets, processor
-from mocose_study.systems import METHODS, probe
+from mocose_study.systems import digests, fit, probe
 from mocose_study.systems.base import Fitted
 
 log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ def measured(
     """
     device = device or default_device()
     started = time.monotonic()
-    fitted = METHODS[config.method](config, checkpoint, device, bar)
+    fitted = fit(config, checkpoint, device, bar)
     trained = time.monotonic()
     if save:
         save(fitted)
@@ -57,14 +57,12 @@ def measured(
         log.warning("training collapsed at %s", collapsed)
     record = {
         "config": asdict(config),
-        "inputs": contents.digests(config),
+        "inputs": digests(config),
         "metrics": {name: round(float(value), 4) for name, value in metrics.items()},
         "cosines": quantiles,
         "spectrum": _rounded(probe.spectrum(encode, config.benchmark)),
         "progress": plain(fitted.progress) | {"collapsed": collapsed},
     }
-    if config.resamples:
-        record["resampled"] = _rounded(resampled_average(encode, config))
     training = max(trained - started, fitted.progress.seconds)  # this has all parts
     record["seconds"] = round(training + time.monotonic() - trained, 2)
     record["stamp"] = stamp(device)

@@ -18,7 +18,7 @@ from snakemake.cli import main as snakemake
 from mocose_study.config import PROFILES, Config, InputError, choose
 from mocose_study.data import benchmarks, contents, corpora, encoders
 from mocose_study.data.labelled import transfer_tasks
-from mocose_study.sections import GRIDS
+from mocose_study.sections import SECTIONS
 from mocose_study.systems.base import data_file
 
 from .files import read_whole, run_file
@@ -40,7 +40,7 @@ class Plan:
         self.profile, self.notebooks = profile, notebooks
         self.folder = Path("data/cache/done", profile)
         grids = {
-            name: grid for name, grid in GRIDS.items() if grid.notebook in notebooks
+            name: grid for name, grid in SECTIONS.items() if grid.notebook in notebooks
         }
         self.batches: dict[str, tuple[list[str], list[int] | None]]
         if profile in ("smoke", "quick"):
@@ -56,7 +56,7 @@ class Plan:
 
     def batches_of(self, notebook: str) -> list[str]:
         """Those of its sections; all for one without, such as the ledger."""
-        own = {name for name, grid in GRIDS.items() if grid.notebook == notebook}
+        own = {name for name, grid in SECTIONS.items() if grid.notebook == notebook}
         found = [batch for batch, (names, _) in self.batches.items() if own & {*names}]
         return found if own else list(self.batches)
 
@@ -64,7 +64,7 @@ class Plan:
         """Reads the runs that there are: `runs` by batch, `records` and `missing`."""
         self.runs = {
             batch: [
-                c for name in names for c in GRIDS[name].configs(self.profile, seeds)
+                c for name in names for c in SECTIONS[name].configs(self.profile, seeds)
             ]
             for batch, (names, seeds) in self.batches.items()
         }

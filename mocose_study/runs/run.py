@@ -9,7 +9,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from tqdm.auto import tqdm
 
-from mocose_study.config import Config, InputError, choose
+from mocose_study.config import Config, InputError
 from mocose_study.data import benchmarks
 from mocose_study.data.atomic import sweep
 from mocose_study.data.checkpoint import Checkpoint
@@ -21,7 +21,7 @@ from mocose_study.data.sources import warn_once
 from mocose_study.fast.processor import check_precision, default_device
 from mocose_study.fast.ranks import ranks
 from mocose_study.rewriting import text_augment
-from mocose_study.systems import INPUTS, METHODS
+from mocose_study.systems import SYSTEMS, check, fit
 from mocose_study.systems.base import Fitted, load_encoder
 
 from .files import is_done, read_whole, run_file, run_id, write_run
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 SHARED = (  # fields that decide what runs train on
     "method encoder corpus corpus_size max_length batch_size benchmark dev selection "
     "text_augmentation augmentation_models augmentation_rate augmented_views positives "
-    "statistics vectors sif triplets"
+    "statistics vectors triplets"
 )
 
 
@@ -55,7 +55,7 @@ def make_run(
     if ranks().rank:  # the first process measures, and writes
         if save or read_whole(path) is None:
             device = device or default_device()
-            METHODS[config.method](config, checkpoint, device, False)
+            fit(config, checkpoint, device, False)
         return True
     locks = cache_folder() / "locks"
     locks.mkdir(parents=True, exist_ok=True)
@@ -81,7 +81,7 @@ def prepare(configs: Sequence[Config], bar: bool = False) -> None:
     sweep(study_folder() / "data")
     device = default_device()
     for config in configs:
-        choose(METHODS, config.method, "method")
+        check(config)
         check_precision(config, device)
         own = config.benchmark not in benchmarks.BENCHMARKS
         if own and config.selection == "dev" and not config.dev:
@@ -99,7 +99,7 @@ def prepare(configs: Sequence[Config], bar: bool = False) -> None:
         encoder = load_encoder(config, device if config in rewritten else "cpu")
         benchmarks.dev_tables(config.benchmark, config.dev, config.selection == "blind")
         benchmarks.test_tables(config.benchmark)
-        INPUTS[config.method](config, encoder, bar)
+        SYSTEMS[config.method].inputs(config, encoder, bar)
 
 
 def run_grid(
