@@ -188,8 +188,8 @@ class Opened(Panels):
             return Markdown(f"Profile {self.profile} {told}")
         opened = (self, *others)
         parts = [ledger.of_section(x.section, x.profile, x.seeds) for x in opened]
-        table = ledger.styled(pd.concat(parts, ignore_index=True))
-        return HTML(table.set_uuid(f"{self.section.name}_{self.profile}").to_html())
+        table = pd.concat(parts, ignore_index=True)
+        return ledger.as_html(table, f"{self.section.name}_{self.profile}")
 
     def try_it(self, fields: Mapping, reference: str = "") -> Figure | None:
         """Trains one more point at profile quick, and draws it into the figure.

@@ -54,6 +54,17 @@ class Panels:
         table = tables.staleness(self.section, self.profile, self.seeds)
         return table.apply(tables.aligned)
 
+    def choice(self) -> pd.DataFrame:
+        """What dev's choice of a checkpoint adds to the last step, in points, by point.
+
+        Without systems that are not trained, and those chosen in another way.
+        """
+        names = ("label", "selection", "best_step", METRIC, tables.LAST)
+        runs = self.runs.reindex(columns=names)
+        runs = runs[runs["selection"].eq("dev") & runs["best_step"].notna()]
+        gains = runs.assign(gain=runs[METRIC] - runs[tables.LAST])
+        return tables.summary(gains, "gain").set_index("label").apply(tables.aligned)
+
     def settings(self) -> pd.DataFrame:
         """The fields in which the base of this profile is not the paper's."""
         ours, papers = vars(configure(self.profile)), vars(configure("base"))

@@ -72,20 +72,17 @@ def table_of(section: Section, profile: str, seeds=None) -> pd.DataFrame:
 def derived(record: dict) -> dict:
     """What a table needs beside a run's fields and metrics.
 
-    gain: over the weights at the start. test_best: the best checkpoint by the test
-    sets. nearness_l2: minus the distance of alignment and uniformity to `OPTIMUM`.
-    fixed: it draws nothing, so that one seed stands for all.
+    nearness_l2: minus the distance of alignment and uniformity to `OPTIMUM`. fixed: it
+    draws nothing, so that one seed stands for all.
     """
     config = Config.from_dict(record["config"])
     progress, metrics = record["progress"], record["metrics"]
-    tests = [row["test"] for row in progress.get("history", ()) if row.get("test")]
     place = [metrics.get(name) for name in SHAPE]
     near = (
         None if None in place else -float(np.linalg.norm(np.subtract(place, OPTIMUM)))
     )
     return {
         LAST: metrics.get(LAST, metrics[METRIC]),
-        "test_best": max(tests, default=None),
         "best_step": progress.get("best_step"),
         "seconds": record["seconds"],
         "finished": record["stamp"].get("finished"),
@@ -226,5 +223,5 @@ def aligned(column: pd.Series, places: int = 2) -> pd.Series:
         return column.astype(object).where(column.notna(), "")
     whole = column.dropna().mod(1).eq(0).all() and column.name == "n"
     return column.map(
-        lambda x: "" if np.isnan(x) else f"{x:.{0 if whole else places}f}"
+        lambda x: "" if not np.isfinite(x) else f"{x:.{0 if whole else places}f}"
     )
