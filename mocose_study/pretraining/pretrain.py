@@ -44,7 +44,6 @@ class Batches:
 
     "contiguous": each row is a window of running text, [SEP] between two documents.
     "sentences": each row is one sentence, cut or padded.
-    "pairs": in turn rows of two sentences, half of them neighbours, and rows of one.
     Batch number i depends on (seed, i) alone, so that a resumed run sees the same data.
     """
 
@@ -61,8 +60,6 @@ class Batches:
     def text(self, step: int) -> tuple[np.ndarray, np.random.Generator]:
         """The ids before masking, and the random numbers that mask them."""
         rng = np.random.default_rng([self.config.seed, step])
-        if self.config.text == "pairs":
-            return self.pairs(rng, paired=step % 2 == 0), rng
         length, inside = self.config.length, self.config.length - 2
         ids = np.full((self.config.tokens_per_batch // length, length), PAD, np.int64)
         ids[:, 0] = CLS
@@ -76,22 +73,6 @@ class Batches:
             sentence = self.tokens[self.offsets[i] : self.offsets[i + 1]][:inside]
             row[1 : len(sentence) + 2] = [*sentence, SEP]
         return ids, rng
-
-    def sentence(self, i: int, longest: int) -> np.ndarray:
-        start, end = self.offsets[i : i + 2]
-        return self.tokens[start : min(end, start + longest)]
-
-    def pairs(self, rng: np.random.Generator, paired: bool) -> np.ndarray:
-        length = self.config.length * (2 if paired else 1)
-        ids = np.full((self.config.tokens_per_batch // length, length), PAD, np.int64)
-        last = len(self.offsets) - 2
-        for row, i in zip(ids, rng.integers(0, last, len(ids)), strict=True):
-            text = [CLS, *self.sentence(i, self.config.length - 2), SEP]
-            if paired:
-                j = i + 1 if rng.random() < 0.5 else rng.integers(0, last)
-                text += [*self.sentence(j, length - len(text) - 1), SEP]
-            row[: len(text)] = text
-        return ids
 
     def __getitem__(self, step: int) -> dict[str, torch.Tensor]:
         """`input_ids` (n, length) with masked words, their flat `places`, `targets`."""
@@ -157,16 +138,9 @@ class Pretraining:
     def loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         """Mean cross-entropy of the masked words, in nats."""
         ids = batch["input_ids"]
-        layers = self.model.bert(ids, (ids != PAD).long(), self.types(ids))
+        layers = self.model.bert(ids, attention_mask=(ids != PAD).long())
         words = layers.last_hidden_state.flatten(0, 1)[batch["places"]]
         return F.cross_entropy(self.model.cls(words).float(), batch["targets"])
-
-    def types(self, ids: torch.Tensor) -> torch.Tensor:
-        """1 for the second sentence of a row, 0 for all else."""
-        if self.config.text == "contiguous":
-            return torch.zeros_like(ids)
-        ends = (ids == SEP).long()
-        return (ends.cumsum(1) - ends).clamp(max=1) * (ids != PAD)
 
     def step(self, batch: dict[str, torch.Tensor]) -> None:
         """One update. Raises FloatingPointError when the loss is not finite."""

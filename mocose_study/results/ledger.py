@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pandas as pd
+from IPython.display import HTML
 from pandas.io.formats.style import Styler
 
 from mocose_study.claims.verdicts import (
@@ -104,7 +105,15 @@ def styled(table: pd.DataFrame) -> Styler:
     colors = table["verdict"].map(VERDICTS).where(table["range"].eq(""), "#999999")
     look = shown.reset_index().style.hide(axis="index")
     look = look.format("{:.2f}", subset=numbers, na_rep="")
+    words = table["verdict"].where(table["range"].eq(""), "no range")
+    words = words.str.replace(" ", "-")
+    look = look.set_td_classes(words.rename("verdict").to_frame())  # of the site
     return look.apply(lambda c: [f"color: {x}" for x in colors], subset=["verdict"])
+
+
+def as_html(table: pd.DataFrame, name: str) -> HTML:
+    """The same for a notebook: the same text each time. name: its own on the page."""
+    return HTML(styled(table).set_uuid(name).to_html())
 
 
 def late(profile: str) -> pd.DataFrame:

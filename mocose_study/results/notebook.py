@@ -2,27 +2,27 @@
 
 import ast
 import inspect
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from textwrap import dedent
 
 import pandas as pd
 from IPython import get_ipython
-from IPython.display import Markdown, clear_output, display
-from matplotlib import pyplot as plt
+from IPython.display import HTML, Markdown
 from matplotlib.figure import Figure
 
-from mocose_study.config import PROFILES, InputError, choose
+from mocose_study.config import PROFILES, InputError, choose, vary
 from mocose_study.runs.files import run_file
 from mocose_study.runs.run import make_run, prepare, run_grid
 from mocose_study.sections import FUNCTIONS, SECTIONS
 from mocose_study.sections.section import Section
 
 from . import ledger, plots, tables
+from .panels import Panels
 from .tables import METRIC
+from .watch import DEV, Watch
 
 EVIDENCE = "tiny"  # the profile that answers where another has no verdicts
-DEV = "dev split, Spearman × 100"
 TRIED = "quick"  # the profile of the cell "Try it"
 
 
@@ -68,7 +68,7 @@ def _assigned(cell: str) -> list[str]:
     return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
-class Opened:
+class Opened(Panels):
     """A section at a profile: its table, its figure, its verdicts, and one more point."""
 
     def __init__(self, section: Section, profile: str, seeds=None):
@@ -84,8 +84,8 @@ class Opened:
         return [label for label in self.section.points if label in there]
 
     def missing(self) -> list:
-        configs = self.section.configs(self.profile, self.seeds)
-        return [c for c in configs if not tables.record_of(c, self.profile)]
+        runs = tables.looked_up(self.section, self.profile, self.seeds)
+        return [config for _, config, record in runs if not record]
 
     def tell(self) -> None:
         missing = self.missing()
@@ -153,25 +153,43 @@ class Opened:
             return None
         return self.drawn(plots.curves(table, y, ylabel, **axes), table, f"{y}_curves")
 
-    def matrix(self, metric: str = METRIC) -> Figure | None:
+    def align_uniform(self) -> Figure | None:
+        """Every run at its uniformity and alignment on the dev split."""
+        if not (labels := self.labels()):
+            return None
+        table = self.runs.groupby("label", sort=False)[list(tables.SHAPE)].mean()
+        figure = plots.align_uniform(self.runs, labels)
+        return self.drawn(figure, table, "align_uniform")
+
+    def spectra(self) -> Figure | None:
+        """Singular values of the dev split's vectors, over the largest."""
+        values = tables.spectra(self.section, self.profile, self.seeds)
+        if not values:
+            return None
+        means = {x: pd.DataFrame(own).mean() for x, own in values.items()}
+        return self.drawn(plots.spectra(values), pd.DataFrame(means), "spectra")
+
+    def matrix(self, metric: str = METRIC, rows="", columns="") -> Figure | None:
         """Labels "row, column" as a table of colours, ours beside the paper's."""
         means = tables.summary(self.runs, metric).set_index("label")["mean"]
         paper = self.section.paper_values(tables.PAPERS_METRIC.get(metric, metric))
         if means.empty:
             return None
-        values = unstacked(means, self.section)
-        theirs = unstacked(pd.Series(paper), self.section) if paper else None
-        title = f"ours, profile {self.profile}"
-        return self.drawn(plots.matrix(values, theirs, title), values, "matrix")
+        values = tables.unstacked(means, self.section)
+        theirs = tables.unstacked(pd.Series(paper), self.section) if paper else None
+        values = values.rename_axis(index=rows, columns=columns)
+        figure = plots.matrix(values, theirs, f"ours, profile {self.profile}")
+        return self.drawn(figure, values, "matrix")
 
-    def verdicts(self) -> pd.DataFrame | Markdown:
-        """What the runs say to each claim, with rule, margin and least visible effect."""
+    def verdicts(self, *others: "Opened") -> HTML | Markdown:
+        """What the runs say to each claim, of other sections too, with rule and margin."""
         if PROFILES[self.profile].seeds < 5:
-            told = (
-                f"Profile {self.profile} has one seed a point, so it gives no verdicts."
-            )
-            return Markdown(told)
-        return ledger.styled(ledger.of_section(self.section, self.profile, self.seeds))
+            told = "has one seed a point, so it gives no verdicts."
+            return Markdown(f"Profile {self.profile} {told}")
+        opened = (self, *others)
+        parts = [ledger.of_section(x.section, x.profile, x.seeds) for x in opened]
+        table = pd.concat(parts, ignore_index=True)
+        return ledger.as_html(table, f"{self.section.name}_{self.profile}")
 
     def try_it(self, fields: Mapping, reference: str = "") -> Figure | None:
         """Trains one more point at profile quick, and draws it into the figure.
@@ -185,8 +203,10 @@ class Opened:
         paper = self.section.paper_values()
         labels = self.labels() or list(self.section.labels(TRIED))
         reference = self.reference(labels, paper, reference)
-        mine = {reference: self.section.config(reference, TRIED, 0)}
-        mine[label] = self.section.with_point(label, **fields).config(label, TRIED, 0)
+        more = self.section.with_point(label, **fields)
+        mine = {name: more.config(name, TRIED, 0) for name in (reference, label)}
+        # data of the transfer tasks are not in the repository
+        mine = {name: vary(config, transfer=False) for name, config in mine.items()}
         prepare(list(mine.values()))
         score = {}
         for name, config in mine.items():
@@ -202,57 +222,17 @@ class Opened:
         return plots.beside_paper(self.runs, labels, paper, reference, METRIC, own)
 
 
-class Watch(logging.Handler):
-    """Draws a run's curve while it trains: the trainer logs every evaluation."""
-
-    def __init__(self, run: str):
-        super().__init__()
-        self.run, self.rows = run, []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if not isinstance(record.args, Mapping) or "score" not in record.args:
-            return
-        self.rows.append({"label": self.run, "seed": 0, **record.args})
-        clear_output(wait=True)
-        figure = plots.curves(pd.DataFrame(self.rows), "score", DEV)
-        display(figure)
-        plt.close(figure)
-
-    def __enter__(self) -> None:
-        logger = logging.getLogger("mocose_lib.trainer")
-        self.before = logger.level
-        logger.setLevel(logging.INFO)
-        logger.addHandler(self)
-
-    def __exit__(self, *_) -> None:
-        logger = logging.getLogger("mocose_lib.trainer")
-        logger.removeHandler(self)
-        logger.setLevel(self.before)
-
-
-def unstacked(values: pd.Series, section: Section) -> pd.DataFrame:
-    """Values by label "row, column" as a table, in the order of the points."""
-    pairs = [label.split(", ", 1) for label in values.index]
-    table = pd.Series(
-        values.to_numpy(float), pd.MultiIndex.from_tuples(pairs)
-    ).unstack()
-    rows, columns = (
-        list(dict.fromkeys(label.split(", ", 1)[i] for label in section.points))
-        for i in (0, 1)
-    )
-    return table.reindex(index=rows, columns=columns)
-
-
 def answer(section: str, *sentences: tuple[str, str, str]) -> Markdown:
     """The answer on a notebook's first screen: sentences by a person, numbers by the runs.
 
     Each is (claim, verdict, text); the text may hold {effect}, {low}, {high}, {paper}
     and {n}. Where the runs no longer say that verdict, a warning stands beside it.
     """
-    found = ledger.of_section(SECTIONS[section], EVIDENCE).set_index("id")
+    judged = ledger.of_section(SECTIONS[section], EVIDENCE).to_dict("records")
+    rows = {row["id"]: row for row in judged}
     lines = []
     for claim, word, text in sentences:
-        row = choose(found.T.to_dict(), claim, f"claim of {section}")
+        row = choose(rows, claim, f"claim of {section}")
         numbers = {k: f"{row[k]:.1f}" for k in ("effect", "low", "high", "paper")}
         lines.append(text.format(n=row["n"], **numbers))
         if row["verdict"] != word:
@@ -263,4 +243,6 @@ def answer(section: str, *sentences: tuple[str, str, str]) -> Markdown:
 
 def source(*objects: Callable) -> Markdown:
     """The source of functions or classes, as the library has it at this moment."""
-    return Markdown("\n".join(f"```python\n{inspect.getsource(o)}```" for o in objects))
+    check_parameters()
+    texts = [dedent(inspect.getsource(o)) for o in objects]
+    return Markdown("\n".join(f"```python\n{text}```" for text in texts))

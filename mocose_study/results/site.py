@@ -1,68 +1,76 @@
-"""The executed notebooks of a profile as a site that opens from a folder, without a network.
+"""The executed notebooks of a profile as pages that open from a folder, offline.
 
-Sphinx and MyST-NB build it, with the extension `harmless`. Its front page says what was asked, how,
-and what came out, from run files alone.
+What stands in a notebook is not trusted. Its text is read as CommonMark with equations,
+of its results only `KINDS` are taken, and `nh3` lets through a short list of HTML.
 """
 
 import base64
 import re
 import shutil
-from io import StringIO
+from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import nbformat
-import pandas as pd
-from nbformat import NotebookNode, v4
-from sphinx.application import Sphinx
+import nh3
+from docutils.utils.math.latex2mathml import tex2mathml
+from markdown_it import MarkdownIt
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from nbformat import NotebookNode
+from pandas import isna
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
 
-from mocose_lib import InputError
-from mocose_study.config import PROFILES, choose, configure, read_toml
+from mocose_study.config import PROFILES, InputError, choose
 from mocose_study.data.files import study_folder
-from mocose_study.sections import GRIDS
+from mocose_study.sections import SECTIONS
 
-from .conclude import paragraph, verdicts_on
-from .ledger import place_of, summary
-from .show import scores_markdown
-from .tables import filled, markdown, table_of
+from .ledger import of_section
+from .tables import filled, table_of
 
-STATIC = Path(__file__).parent / "static"
-KINDS = ("text/html", "text/markdown", "image/png", "text/plain")  # of results
-MATH = re.compile(
-    r"(`+[^`].*?`+)|\$\$(.+?)\$\$|\$(?! )([^$\n]+)(?<! )\$", re.S
-)  # beside code, which stays
+STYLE = Path(__file__).parent / "static" / "site.css"
+COMMITTED = "tiny"  # the profile at which notebooks are committed
+FINDING = re.compile("<!-- finding -->(.*?)<!-- /finding -->", re.S)  # in the README
+NAME = re.compile(r"\d\d_\w+")  # of a notebook of the study
+LINK = re.compile(r"(?:notebooks/)?(\d\d_\w+)\.ipynb(?:#.*)?")
+HEAD = "<tr><th>question, and what is claimed<th>ours<th>the paper<th>verdict</tr>"
+PICTURE = "data:image/png;base64,"
+KINDS = ("image/png", "text/html", "text/markdown", "text/plain")  # the best first
+MATHML = """math mi mo mn ms mtext mspace mrow mfrac msqrt mroot msup msub msubsup mtd
+    munder mover munderover mtable mtr mstyle mpadded mphantom menclose"""
+SCHEMES = {"http", "https", "mailto", "data"}
+TAGS = nh3.ALLOWED_TAGS | {*MATHML.split()}
+ATTRIBUTES = {**nh3.ALLOWED_ATTRIBUTES, "*": {"class", "colspan", "rowspan"}}
+ATTRIBUTES |= {"math": {"display"}, "mo": {"stretchy"}, "mspace": {"width"}}
 
 
 def make_report(profile: str) -> Path:
     """Builds report/<profile> and returns its index.html.
 
-    Raises InputError for an unknown profile, without notebooks, and for one that is damaged.
+    Raises InputError for an unknown profile, where there are no notebooks, and for one
+    that is damaged; the last report stays then.
     """
     choose(PROFILES, profile, "profile")
-    pages = notebooks(profile)
-    target = study_folder() / "report" / profile
+    paths = notebooks(profile)
+    cells = {name: read(path) for name, path in paths.items()}
+    titles = {name: title(own) for name, own in cells.items()}
+    bodies = {name: "\n".join(body_of(own)) for name, own in cells.items()}
+    for name, path in paths.items():
+        if profile not in {COMMITTED, path.parent.name}:
+            bodies[name] = f"<p>Executed at profile {COMMITTED}.</p>{bodies[name]}"
+    bodies["index"] = front_page(profile)
     with TemporaryDirectory() as folder:
-        source, made = Path(folder, "source"), Path(folder, "html")
-        source.mkdir()
-        for page in pages.values():
-            write_page(page, source, pages, profile)
-        figure = study_folder() / "figures" / profile / "00_start_here.svg"
-        if figure.exists():
-            shutil.copy(figure, source)
-        (source / "index.md").write_text(
-            article(profile, list(pages), figure), encoding="utf-8"
-        )
-        silent = {"status": None, "warning": StringIO()}
-        told = read_toml(__package__, "site") | {"html_static_path": [str(STATIC)]}
-        Sphinx(
-            source, None, made, Path(folder, "trees"), "html", told, **silent
-        ).build()
-        replace(target, made)
+        for name, body in bodies.items():
+            Path(folder, f"{name}.html").write_text(page(name, titles, body), "utf-8")
+        shutil.copy(STYLE, folder)
+        replace(target := study_folder() / "report" / profile, Path(folder))
     return target / "index.html"
 
 
 def replace(target: Path, made: Path) -> None:
-    """Copies a folder to `target`, which is the old one, whole, until the new one is there."""
+    """Puts a copy of a folder in the place of `target`, which stays whole until then."""
     new, old = (target.with_name(f".{target.name}.{age}") for age in ("new", "old"))
     for rest in (new, old):
         shutil.rmtree(rest, ignore_errors=True)
@@ -75,130 +83,148 @@ def replace(target: Path, made: Path) -> None:
 
 def notebooks(profile: str) -> dict[str, Path]:
     """By name: the notebooks executed at this profile, else as they are committed."""
-    committed, executed = (
-        study_folder() / "notebooks",
-        study_folder() / "data/executed" / profile,
-    )
-    found = {
-        p.stem: p for place in (committed, executed) for p in place.glob("[0-9]*.ipynb")
-    }
-    if not found:
-        raise InputError(
-            f"there are no notebooks in {committed}; a report needs a checkout."
-        )
-    return dict(sorted(found.items()))
+    committed = study_folder() / "notebooks"
+    places = (committed, study_folder() / "data" / "executed" / profile)
+    paths = {path.stem: path for place in places for path in place.glob("*.ipynb")}
+    if not paths:
+        told = f"there are no notebooks in {committed}; a report needs a checkout."
+        raise InputError(told)
+    return {name: paths[name] for name in sorted(paths) if NAME.fullmatch(name)}
 
 
-def write_page(path: Path, folder: Path, pages: dict, profile: str) -> None:
-    """What the site shows of a notebook, as a new one: text, folded code, and results of KINDS.
-
-    Nothing else of the notebook goes in, its metadata neither. Names of notebooks become links.
-    """
+def read(path: Path) -> list[NotebookNode]:
+    """The cells of a notebook. Raises InputError where it is damaged."""
     try:
         notebook = nbformat.read(path, as_version=4)
         nbformat.validate(notebook)
-        cells = [shown(cell, pages) for cell in notebook.cells]
+        for output in (x for c in notebook.cells for x in c.get("outputs", ())):
+            picture = output.get("data", {}).get("image/png", "")
+            base64.b64decode("".join(picture.split()), validate=True)
+        return notebook.cells
     except Exception as cause:  # whatever a file may hold, and nbformat meet in it
         why = f"{type(cause).__name__}: {cause}".partition("\n")[0]
-        raise InputError(
-            f"notebook {path} is damaged ({why}); execute it again."
-        ) from None
-    if profile not in path.parts and f'profile = "{profile}"' not in str(
-        notebook.cells
-    ):
-        note = (
-            f"> Not executed at profile {profile} yet. This is the committed version."
-        )
-        cells.insert(1, v4.new_markdown_cell(note))
-    python = {"language_info": {"name": "python"}}
-    nbformat.write(v4.new_notebook(cells=cells, metadata=python), folder / path.name)
+        told = f"notebook {path} is damaged ({why}); execute it again."
+        raise InputError(told) from None
 
 
-def shown(cell: NotebookNode, pages: dict) -> NotebookNode:
-    """A new cell from an old one. Raises ValueError where a picture is no base64."""
-    if cell.cell_type != "code":
-        links = re.compile(rf"(?<!\[)`({'|'.join(pages)})`(?!\])")
-        text = links.sub(r"[`\1`](\1.ipynb)", MATH.sub(as_code, cell.source))
-        return v4.new_markdown_cell(text if cell.cell_type == "markdown" else "")
-    outputs = []
-    for output in cell.outputs:
-        if "data" in output:
-            data = {kind: output.data[kind] for kind in KINDS if kind in output.data}
-            base64.b64decode(data.get("image/png", ""), validate=False)
-            outputs.append(v4.new_output("display_data", data=data))
-        else:
-            text = output.get("text") or "\n".join(output["traceback"])
-            outputs.append(v4.new_output("stream", text=text))
-    return v4.new_code_cell(
-        cell.source, outputs=outputs, metadata={"tags": ["hide-input"]}
+def title(cells: list[NotebookNode]) -> str:
+    first = cells[0].source.partition("\n")[0] if cells else ""
+    return first.removeprefix("# ").strip() or "Untitled"
+
+
+def body_of(cells: list[NotebookNode]) -> list[str]:
+    """The cells as HTML. Code is folded, and stands behind the results of its cell.
+
+    Code without results waits for the next cell that has some, so that a page begins
+    with its question and answer.
+    """
+    parts, code = [], []
+    for cell in cells:
+        if cell.cell_type == "markdown":
+            parts.append(text(cell.source))
+        elif cell.cell_type == "code":
+            code.append(cell.source)
+            if cell.outputs:
+                shown = "".join(result(output) for output in cell.outputs)
+                parts += [f'<div class="output">{shown}</div>', folded(code)]
+                code = []
+    return [*parts, folded(code)] if code else parts
+
+
+def folded(code: list[str]) -> str:
+    made = colored("\n\n".join(code), "python")
+    return f"<details><summary>Code</summary><pre>{made}</pre></details>"
+
+
+def result(output: NotebookNode) -> str:
+    """An output as HTML: the first of `KINDS`, else its plain text."""
+    data = output.get("data", {})
+    kind = next((kind for kind in KINDS if kind in data), None)
+    if kind == "image/png":
+        picture = "".join(data[kind].split())
+        return f'<img alt="figure" src="{PICTURE}{picture}">'
+    if kind == "text/html":
+        return clean(data[kind])
+    if kind == "text/markdown":
+        return text(data[kind])
+    told = data.get(kind) or output.get("text") or output.get("traceback", "")
+    return f"<pre>{escape(''.join(told))}</pre>"
+
+
+def clean(html: str) -> str:
+    known = {"tags": TAGS, "attributes": ATTRIBUTES, "url_schemes": SCHEMES}
+    return nh3.clean(html, attribute_filter=allowed, **known)
+
+
+def allowed(tag: str, name: str, value: str) -> str | None:
+    """An attribute's value, or None: pictures of a page's own, links to pages."""
+    if name == "src":
+        return value if value.startswith(PICTURE) else None
+    if name == "href":
+        value = f"{to[1]}.html" if (to := LINK.fullmatch(value)) else value
+        return None if "data:" in value.lower() else value
+    return value
+
+
+def colored(code: str, language: str, *_) -> str:
+    made = highlight(code, PythonLexer(), HtmlFormatter(nowrap=True))
+    return made if language == "python" else escape(code)
+
+
+def equation(tex: str, options: dict) -> str:
+    """An equation as MathML; as it was written where that cannot be made."""
+    try:
+        return tex2mathml(tex, as_block=options["display_mode"])
+    except Exception:
+        return f"<code>{escape(tex)}</code>"
+
+
+def reader() -> Callable[[str], str]:
+    made = MarkdownIt("commonmark", {"html": False, "highlight": colored})
+    made.enable("table").use(dollarmath_plugin, renderer=equation, double_inline=True)
+    made.add_render_rule("image", lambda self, tokens, i, *_: escape(tokens[i].content))
+    return made.render
+
+
+def text(source: str) -> str:
+    """Markdown as HTML; the name of a notebook in backticks is a link to it."""
+    named = re.compile(r'(?<!">)<code>(\d\d_\w+)</code>')
+    return clean(named.sub(r'<a href="\1.html"><code>\1</code></a>', reader()(source)))
+
+
+def page(name: str, titles: dict[str, str], body: str) -> str:
+    told = escape(titles.get(name, "MoCoSE, replicated"))
+    links = "\n".join(
+        f'<li><a href="{x}.html">{x[:2]} {escape(own)}</a></li>'
+        for x, own in titles.items()
     )
+    return filled("page.html", title=told, links=links, body=body)
 
 
-def as_code(found: re.Match) -> str:
-    """An equation as CommonMark knows it: code, which `harmless` shows as an equation."""
-    code, block, line = found.groups()
-    return code or (f"\n```math\n{block.strip()}\n```\n" if block else f"`${line}$`")
+def front_page(profile: str) -> str:
+    """What was found, as the README says it, and a row a section."""
+    readme = study_folder() / "README.md"
+    finding = FINDING.search(readme.read_text("utf-8")) if readme.exists() else None
+    said = finding[1].strip() if finding else "# MoCoSE, replicated"
+    runs = [table_of(section, profile) for section in SECTIONS.values()]
+    number = f"{len(set().union(*(own.get('id', ()) for own in runs))):,}"
+    rows = [line for name in SECTIONS for line in row(name, profile)]
+    told = filled("front_page.md", finding=said, profile=profile, runs=number)
+    table = f'<table class="questions">{HEAD}{"".join(rows)}</table>'
+    return text(told) + clean(table)
 
 
-def article(profile: str, pages: list[str], figure: Path) -> str:
-    """The page as MyST Markdown; `pages` are the notebooks it links, in their order."""
-
-    def linked(page: str, text: str) -> str:
-        return f"[{text}]({page}.ipynb)" if page in pages else text
-
-    runs = {name: table_of(grid, profile) for name, grid in GRIDS.items()}
-    there = {name: table for name, table in runs.items() if len(table)}
-    lines, found = [], []
-    for name, table in there.items():
-        grid, page = GRIDS[name], GRIDS[name].notebook
-        found.append(verdicts_on(grid, table))
-        lines.append(
-            f"- {paragraph(grid, table, found[-1], profile, False)} {linked(page, page)}"
-        )
-    if waiting := len(GRIDS) - len(there):
-        lines.append(
-            f"- {waiting} of {len(GRIDS)} sections have no runs at this profile yet."
-        )
-    start = next(iter(GRIDS))
-    scores = (
-        "\n\n" + scores_markdown(GRIDS[start], profile)
-        if start in there
-        else " no runs yet."
-    )
-    picture = f"![The systems' scores: seeds, mean and interval]({figure.name})"
-    return filled(
-        "front_page.md",
-        claims=sum(len(grid.claims) for grid in GRIDS.values()),
-        profile=profile,
-        config=configure(profile),
-        made=made(pd.concat(runs.values())),
-        systems=linked("00_start_here", "The systems"),
-        scores=scores,
-        figure=picture if figure.exists() else "",
-        sections="\n".join(lines),
-        every_claim=linked("99_claims", "Every claim"),
-        ledger=counted([table for table in found if not isinstance(table, str)]),
-        pages="\n".join(pages),
-    )
-
-
-def made(runs: pd.DataFrame) -> str:
-    """How many runs there are, and what they took."""
-    if runs.empty:
-        return "There are no runs at this profile yet."
-    runs = runs.drop_duplicates("id")
-    return (
-        f"The page rests on {len(runs):,} runs, which took {runs['seconds'].sum() / 3600:.1f} hours "
-        "in all."
-    )
-
-
-def counted(tables: list[pd.DataFrame]) -> str:
-    """A row a table of the papers: how many of its claims got which verdict."""
-    if not tables:
-        return " No claim is judged at this profile yet."
-    every = pd.concat(tables, ignore_index=True)
-    rows = summary(every.assign(place=every["source"].map(place_of)))
-    rows = rows.loc[:, rows.any()].astype(object).where(rows > 0, "")
-    rows = rows.rename(columns=lambda word: f"[{word}]{{.{word.replace(' ', '-')}}}")
-    return "\n\n" + markdown(rows.rename_axis("claims of").reset_index())
+def row(name: str, profile: str) -> list[str]:
+    """A section's question and its first claim: verdict, our effect and the paper's."""
+    claims = of_section(SECTIONS[name], profile)
+    if claims.empty:
+        return []
+    claim = claims.iloc[0]
+    question = SECTIONS[name].question
+    asked = question[: question.rfind("?") + 1] or question
+    link = f'<a href="{claim["notebook"]}.html">{escape(asked)}</a>'
+    ours, paper = ("" if isna(x) else f"{x:+.1f}" for x in claim[["effect", "paper"]])
+    word = claim["verdict"] if not claim["range"] else "no range"
+    look = word.replace(" ", "-")
+    told = f"<tr><td>{link}<br>{escape(claim['claim'])}<td>{ours}<td>{paper}"
+    return [f'{told}<td class="{look}">{word}</tr>']

@@ -11,14 +11,14 @@ import pandas as pd
 from mocose_study.claims.stats import interval
 from mocose_study.config import Config
 from mocose_study.data.files import study_folder
-from mocose_study.runs.files import read_whole, run_file
+from mocose_study.runs.files import read_whole, run_id, run_ids
 from mocose_study.sections.section import Section
 from mocose_study.systems import draws
 
 METRIC = "sts_avg"  # of the chosen weights, mean over the test tasks, Spearman x 100
 LAST = "sts_last"  # the same of the weights after the last step
-PAPERS_METRIC = {METRIC: "avg", LAST: "avg", "sts_dev": "STS-B dev"}
-PAPERS_METRIC |= {"transfer_avg": "avg", "transfer_dev_avg": "transfer avg dev"}
+PAPERS_METRIC = {METRIC: "avg", LAST: "avg", "transfer_avg": "avg"}
+PAPERS_METRIC |= {"sts_dev": "STS-B dev", "transfer_dev_avg": "transfer avg dev"}
 SPEARMAN = (" all", METRIC, LAST, "sts_dev", "open_avg", "outside_avg")
 SHAPE = ("alignment dev", "uniformity dev")
 OPTIMUM = (0.0, -4.0)  # of alignment and uniformity; MoCoSE Figure 4 names none
@@ -29,16 +29,28 @@ def own_folder(profile: str) -> Path:
     return study_folder() / "runs" / profile
 
 
-def record_of(config: Config, profile: str) -> dict | None:
-    """The record of a run, of the study's or of one's own; None where there is none."""
-    path = run_file(config, profile)
-    return read_whole(path) or read_whole(own_folder(profile) / path.name)
+def record_of(config: Config, profile: str, name: str = "") -> dict | None:
+    """The record of a run, of the study's or of one's own; None where there is none.
+
+    name: its `run_id`, where that is known.
+    """
+    file = f"{name or run_id(config)}.json"
+    ours = study_folder() / "data" / "runs" / profile / file
+    return read_whole(ours) or read_whole(own_folder(profile) / file)
+
+
+def looked_up(section: Section, profile: str, seeds=None) -> list[tuple]:
+    """Label, Config and record (None where there is none) of every run of a section."""
+    runs = section.runs(profile, seeds)
+    names = run_ids(config for _, config in runs)
+    pairs = zip(runs, names, strict=True)
+    return [(label, c, record_of(c, profile, name)) for (label, c), name in pairs]
 
 
 def records(section: Section, profile: str, seeds=None) -> list[tuple[str, dict]]:
     """The label and the record of every run of a section that is done."""
-    runs = [(label, record_of(c, profile)) for label, c in section.runs(profile, seeds)]
-    return [(label, record) for label, record in runs if record]
+    runs = looked_up(section, profile, seeds)
+    return [(label, record) for label, _, record in runs if record]
 
 
 def table_of(section: Section, profile: str, seeds=None) -> pd.DataFrame:
@@ -54,26 +66,23 @@ def table_of(section: Section, profile: str, seeds=None) -> pd.DataFrame:
         row |= record["config"] | record["metrics"] | derived(record)
         undefined = [k for k, v in row.items() if v is None and k.endswith(SPEARMAN)]
         rows.append(row | dict.fromkeys(undefined, 0.0))
-    return pd.DataFrame(rows, columns=None if rows else ["label", "seed", METRIC])
+    return pd.DataFrame(rows, columns=None if rows else ["label", "seed", METRIC, LAST])
 
 
 def derived(record: dict) -> dict:
     """What a table needs beside a run's fields and metrics.
 
-    gain: over the weights at the start. test_best: the best checkpoint by the test
-    sets. nearness_l2: minus the distance of alignment and uniformity to `OPTIMUM`.
-    fixed: it draws nothing, so that one seed stands for all.
+    nearness_l2: minus the distance of alignment and uniformity to `OPTIMUM`. fixed: it
+    draws nothing, so that one seed stands for all.
     """
     config = Config.from_dict(record["config"])
     progress, metrics = record["progress"], record["metrics"]
-    tests = [row["test"] for row in progress.get("history", ()) if row.get("test")]
     place = [metrics.get(name) for name in SHAPE]
     near = (
         None if None in place else -float(np.linalg.norm(np.subtract(place, OPTIMUM)))
     )
     return {
         LAST: metrics.get(LAST, metrics[METRIC]),
-        "test_best": max(tests, default=None),
         "best_step": progress.get("best_step"),
         "seconds": record["seconds"],
         "finished": record["stamp"].get("finished"),
@@ -110,6 +119,19 @@ def beside_paper(
         centre = both["the paper"].median()
         table["the paper, centred"] = table["the paper"] - centre
     return table.rename_axis("point")
+
+
+def unstacked(values: pd.Series, section: Section) -> pd.DataFrame:
+    """Values by label "row, column" as a table, in the order of the points."""
+    pairs = [label.split(", ", 1) for label in values.index]
+    table = pd.Series(
+        values.to_numpy(float), pd.MultiIndex.from_tuples(pairs)
+    ).unstack()
+    rows, columns = (
+        list(dict.fromkeys(label.split(", ", 1)[i] for label in section.points))
+        for i in (0, 1)
+    )
+    return table.reindex(index=rows, columns=columns)
 
 
 def by_task(section: Section, runs: pd.DataFrame) -> pd.DataFrame:
@@ -201,5 +223,5 @@ def aligned(column: pd.Series, places: int = 2) -> pd.Series:
         return column.astype(object).where(column.notna(), "")
     whole = column.dropna().mod(1).eq(0).all() and column.name == "n"
     return column.map(
-        lambda x: "" if np.isnan(x) else f"{x:.{0 if whole else places}f}"
+        lambda x: "" if not np.isfinite(x) else f"{x:.{0 if whole else places}f}"
     )

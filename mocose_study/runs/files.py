@@ -6,6 +6,7 @@ these defaults. A digest of all else stands at its end.
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -16,17 +17,34 @@ from mocose_study.config import Config, InputError
 from mocose_study.data.atomic import write_atomically
 from mocose_study.data.files import study_folder
 from mocose_study.data.sources import warn_once
-from mocose_study.systems import digests
+from mocose_study.systems import SYSTEMS, digests
 
 DEFAULTS = 1  # Raise it whenever a default of Config changes, and put the old value
 FORMER: dict[int, dict] = {}  # under each number whose files were written with it.
 OBJECTS = ("config", "inputs", "metrics", "progress", "stamp")  # every file has them
 
 
-def run_id(config: Config) -> str:
-    """The run's name: its method, and a digest of all fields and of what they name."""
-    text = config.identity() + json.dumps(digests(config), sort_keys=True)
+def run_id(config: Config, contents: dict | None = None) -> str:
+    """The run's name: its method, and a digest of all fields and of what they name.
+
+    contents: what `digests` gives for the Config, where that is known.
+    """
+    contents = digests(config) if contents is None else contents
+    text = config.identity() + json.dumps(contents, sort_keys=True)
     return f"{config.method}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def run_ids(configs: Iterable[Config]) -> list[str]:
+    """`run_id` of each. Files that several of them name are looked at once."""
+    known, names = {}, []
+    for config in configs:
+        fields = ("method", "benchmark", "dev", "transfer")
+        fields += tuple(SYSTEMS[config.method].reads)
+        named = tuple(getattr(config, field) for field in fields)
+        if named not in known:
+            known[named] = digests(config)
+        names.append(run_id(config, known[named]))
+    return names
 
 
 def run_file(config: Config, profile: str, folder: Path | None = None) -> Path:

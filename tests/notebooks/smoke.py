@@ -1,49 +1,42 @@
-"""Notebooks executed at the smallest profile, from nothing."""
+"""Notebooks executed in this process: a kernel of its own would import torch each time."""
 
 from pathlib import Path
 
 import nbformat
 from IPython.core.interactiveshell import InteractiveShell
 from matplotlib import pyplot
+from papermill.iorw import load_notebook_node
+from papermill.parameterize import parameterize_notebook
 from texts import ROOT
 from traitlets.config import Config
 
-from mocose_study.sections import GRIDS
-
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
-FIRST, SECOND = NOTEBOOKS[:6], NOTEBOOKS[6:]  # of about equal time, for two workers
+ALONE = {"01_method", "90_speed", "99_claims"}  # they have no section of their own
 
 
-def parameters_of(path: Path) -> dict[str, str]:
-    mode = "load" if path.stem == "90_speed" else "run"  # test_bench measures
-    return {"profile": "smoke", "mode": mode}
+def execute(path: Path, study: Path, monkeypatch, **parameters) -> dict:
+    """Runs all cells, with parameters put in by papermill, and returns the names.
 
-
-def execute(path: Path, study: Path, monkeypatch) -> None:
-    """Runs the cells in this process: a kernel of its own would first import torch, each time."""
-    at_smoke(study, monkeypatch)
-    shell = InteractiveShell(config=Config(HistoryManager={"enabled": False}))
-    for cell in nbformat.read(path, as_version=4).cells:
-        if cell.cell_type == "code":
-            shell.run_cell(cell.source).raise_error()
-        if "parameters" in cell.metadata.get("tags", []):
-            shell.user_ns.update(parameters_of(path))
-    pyplot.close("all")
-    check_figures(path, study)
-
-
-def at_smoke(study: Path, monkeypatch) -> None:
+    Raises what a cell raises.
+    """
     monkeypatch.setenv("MOCOSE_STUDY", str(study))
     monkeypatch.setenv("MOCOSE_WORKERS", "0")
-    monkeypatch.chdir(ROOT)
+    monkeypatch.chdir(ROOT / "notebooks")
+    notebook = parameterize_notebook(load_notebook_node(str(path)), parameters)
+    quiet = Config(HistoryManager={"enabled": False})
+    shell = InteractiveShell.instance(config=quiet)
+    try:
+        for cell in notebook.cells:
+            if cell.cell_type == "code":
+                shell.run_cell(cell.source, store_history=True).raise_error()
+        return dict(shell.user_ns)
+    finally:
+        InteractiveShell.clear_instance()
+        pyplot.close("all")
 
 
-def check_figures(path: Path, study: Path) -> None:
-    grids = [grid for grid in GRIDS.values() if grid.notebook == path.stem]
-    without_runs = (
-        path.stem == "02_encoders"
-    )  # it draws how the encoders were pre-trained
-    drawn = without_runs or not grids or any(grid.points_at("smoke") for grid in grids)
-    assert (
-        bool(list((study / "figures" / "smoke").glob(f"{path.stem[:3]}*.svg"))) == drawn
-    )
+def parameters_of(path: Path) -> str:
+    """The source of the cell with the parameters."""
+    cells = nbformat.read(path, 4).cells
+    (cell,) = [c for c in cells if "parameters" in c.metadata.get("tags", ())]
+    return cell.source

@@ -1,68 +1,110 @@
-"""Every notebook has one form: parameters, question and answer first; a conclusion last."""
+"""All notebooks have one form, and can be turned by their parameters."""
 
 import ast
+import builtins
 import re
 
 import nbformat
 import pytest
-from smoke import NOTEBOOKS
+from smoke import ALONE, NOTEBOOKS, parameters_of
 
-from mocose_study.sections import GRIDS
+from mocose_study.results.notebook import answer
+from mocose_study.sections import FUNCTIONS, SECTIONS
 
-LEDGERS = (
-    "01_method",
-    "90_speed",
-    "99_claims",
-)  # their answers and conclusions are their own
-
-
-def code_of(notebook) -> list:
-    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+HELPERS = {"open_section", "answer", "source"}
+LIBRARIES = {"matplotlib", "mocose_lib", "numpy", "pandas", "torch"}
+GIVEN = {*dir(builtins), "display"}  # what a notebook has without an import
+SHARED = {"profile", "seeds", "changes", "run_missing"}
 
 
 @pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
 def notebook(request):
-    found = nbformat.read(request.param, as_version=4)
-    found.stem = request.param.stem
-    return found
+    read = nbformat.read(request.param, as_version=4)
+    read.path, read.stem = request.param, request.param.stem
+    read.code = [cell for cell in read.cells if cell.cell_type == "code"]
+    read.tree = ast.parse("\n".join(cell.source for cell in read.code))
+    return read
 
 
-def test_the_parameters_are_literals_in_a_cell_of_their_own(notebook):
-    tagged = [
-        c for c in code_of(notebook) if "parameters" in c.metadata.get("tags", [])
-    ]
-    assert tagged == code_of(notebook)[:1]
-    lines = ast.parse(tagged[0].source).body
-    assert [line.targets[0].id for line in lines][:2] == ["profile", "mode"]
-    for line in lines:
-        ast.literal_eval(line.value)  # raises for anything but a literal
+def test_it_is_short_and_no_cell_ended_in_an_error(notebook):
+    lines = [x for cell in notebook.code for x in cell.source.splitlines() if x.strip()]
+    assert len(notebook.cells) <= 25 and len(lines) <= 150
+    outputs = [output for cell in notebook.code for output in cell.outputs]
+    assert not any(output.output_type == "error" for output in outputs)
 
 
-def test_the_first_screen_has_the_question_and_the_answer(notebook):
-    assert notebook.cells[0].source.startswith("# ")
-    if notebook.stem not in LEDGERS:
-        first = code_of(notebook)[1].source
-        assert "show.check_parameters(profile, mode, seeds)" in first
-        assert first.splitlines()[-1].startswith("conclude.answer(")
+def test_a_question_first_then_the_answer_and_its_meaning_last(notebook):
+    first, last = notebook.cells[0].source, notebook.cells[-1].source
+    assert re.match("# .+", first)
+    if notebook.stem not in {*ALONE, "00_start_here"}:
+        assert first.splitlines()[0].endswith("?")
+        early = [cell.source for cell in notebook.cells[:6]]
+        assert any(re.search(r"^(display\()?answer\(", x, re.M) for x in early)
+        assert "## What it means" in last
 
 
-def test_the_last_cell_is_what_a_reader_should_take_away(notebook):
-    last = notebook.cells[-1].source
-    assert "conclude.conclusion(" in last or notebook.stem in LEDGERS
+def test_parameters_are_literals_in_the_first_code_cell(notebook):
+    source = parameters_of(notebook.path)
+    assert source == notebook.code[0].source
+    values = {
+        x.targets[0].id: ast.literal_eval(x.value) for x in ast.parse(source).body
+    }
+    assert values["profile"] == "tiny"
+    if notebook.stem not in ALONE:
+        assert values.keys() >= SHARED
+    if SECTIONS_OF.get(notebook.stem):
+        tried = [cell for cell in notebook.code if ".try_it(" in cell.source]
+        assert "mine" in values and tried
+        assert all("nbval-skip" in cell.metadata.tags for cell in tried)
 
 
-def test_cells_are_short_and_none_ended_in_an_error(notebook):
-    for cell in code_of(notebook):
-        body = cell.source.partition("def ")[2]
-        assert "class " not in cell.source and body.count("\n") <= 12
-        assert not any(output.output_type == "error" for output in cell.outputs)
+SECTIONS_OF = {
+    path.stem: [s for s in SECTIONS.values() if s.notebook == path.stem]
+    for path in NOTEBOOKS
+}
 
 
-def test_the_ledgers_links_lead_to_a_heading(notebook):
-    """`results/ledger.py` links every claim to the heading of its section's verdict."""
-    text = "\n".join(
-        cell.source for cell in notebook.cells if cell.cell_type == "markdown"
-    )
-    for name, grid in GRIDS.items():
-        if grid.claims and grid.notebook == notebook.stem:
-            assert re.search(rf"^###? Verdict: {name}$", text, re.M), name
+def test_it_opens_its_sections_with_its_own_parameters(notebook):
+    opened = {
+        call.args[0].value
+        for call in ast.walk(notebook.tree)
+        if isinstance(call, ast.Call)
+        and getattr(call.func, "id", "") == "open_section"
+        and isinstance(call.args[0], ast.Constant)
+    }
+    assert opened >= {section.name for section in SECTIONS_OF[notebook.stem]}
+    assert opened <= FUNCTIONS.keys()
+
+
+def test_it_imports_the_three_helpers_and_uses_no_unknown_name(notebook):
+    imported = set()
+    for node in ast.walk(notebook.tree):
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("mocose_study"):
+            free = notebook.stem in {"90_speed", "99_claims"}
+            if not free and not node.module.startswith("mocose_study.systems."):
+                assert node.module == "mocose_study.results.notebook"
+                assert {alias.name for alias in node.names} <= HELPERS
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            module = getattr(node, "module", None) or node.names[0].name
+            assert module.split(".")[0] in LIBRARIES, module
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [alias.asname or alias.name for alias in node.names]
+            imported |= {name.split(".")[0] for name in names}
+    names = [node for node in ast.walk(notebook.tree) if isinstance(node, ast.Name)]
+    stored = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    defined = stored | imported | GIVEN | arguments(notebook.tree)
+    assert {node.id for node in names} <= defined
+
+
+def arguments(tree) -> set[str]:
+    """The names of functions that a notebook defines, and of their arguments."""
+    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
+    own = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    return own | {function.name for function in functions}
+
+
+def test_the_answers_sentences_say_what_the_runs_say(notebook):
+    for call in ast.walk(notebook.tree):
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "answer":
+            told = answer(*map(ast.literal_eval, call.args)).data
+            assert "Warning" not in told, told

@@ -1,23 +1,94 @@
-"""The first notebooks run from top to bottom, one of them under papermill."""
+"""Every notebook runs from top to bottom, and turns where its parameters are changed."""
 
+import nbformat
 import papermill
 import pytest
-from smoke import FIRST, ROOT, at_smoke, check_figures, execute, parameters_of
+from smoke import NOTEBOOKS, ROOT, execute, parameters_of
+
+from mocose_lib import InputError
+from mocose_study.results.notebook import answer, open_section
+
+EMA = ROOT / "notebooks" / "04_ema.ipynb"
+SHORT = {"steps": 2, "eval_every": 1}
 
 
-@pytest.mark.parametrize("path", FIRST, ids=lambda p: p.stem)
-def test_it_runs_at_the_smallest_profile(path, smoke_study, monkeypatch):
-    execute(path, smoke_study, monkeypatch)
-
-
-def test_papermill_runs_one(smoke_study, monkeypatch):
-    path = ROOT / "notebooks" / "04_ema.ipynb"
-    at_smoke(smoke_study, monkeypatch)
-    papermill.execute_notebook(
-        path,
-        smoke_study / path.name,
-        parameters_of(path),
-        kernel_name="python3",
-        progress_bar=False,
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_it_runs_without_any_run(path, smoke_study, monkeypatch):
+    own = {"profile": "smoke", "mine": {}, "steps": 2, "beside": "smoke"}
+    known = parameters_of(path)
+    execute(
+        path, smoke_study, monkeypatch, **{n: v for n, v in own.items() if n in known}
     )
-    check_figures(path, smoke_study)
+    assert not list((smoke_study / "data" / "runs").glob("smoke/*"))
+
+
+def test_papermill_gives_a_figure_with_ones_own_decays(smoke_study, monkeypatch):
+    monkeypatch.setenv("MOCOSE_STUDY", str(smoke_study))
+    monkeypatch.setenv("MOCOSE_WORKERS", "0")
+    own = {"profile": "smoke", "run_missing": True, "mine": {}, "changes": SHORT}
+    out = smoke_study / EMA.name
+    asked = own | {"decays": [0.6, 0.7, 0.8]}
+    papermill.execute_notebook(
+        EMA, out, asked, kernel_name="python3", progress_bar=False
+    )
+    table = (smoke_study / "figures" / "smoke" / "04_ema.csv").read_text()
+    labels = [line.split(",")[0] for line in table.splitlines()[1:]]
+    assert labels == ["0.75 → 0.95", "0.6", "0.7", "0.8"]
+    assert (smoke_study / "figures" / "smoke" / "04_ema.svg").stat().st_size > 10_000
+    pictures = [
+        output
+        for cell in nbformat.read(out, 4).cells
+        for output in cell.get("outputs", ())
+        if "image/png" in output.get("data", ())
+    ]
+    assert len(pictures) == 2
+    # runs of one's own are no evidence of the study
+    assert len(list((smoke_study / "runs" / "smoke").glob("*.json"))) == 4
+    assert not list((smoke_study / "data" / "runs").glob("smoke/*"))
+
+
+def test_one_more_point_is_trained_and_drawn(smoke_study, monkeypatch, capsys):
+    monkeypatch.setattr("mocose_study.results.notebook.TRIED", "smoke")
+    mine = {"ema_decay": 0.7, "queue_size": 256}
+    own = {"profile": "smoke", "decays": [0.85], "changes": SHORT}
+    names = execute(EMA, smoke_study, monkeypatch, mine=mine, run_missing=True, **own)
+    assert "ema_decay 0.7, queue_size 256: " in capsys.readouterr().out
+    figure = names["section"].try_it(mine, reference="0.85")
+    rows = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert rows[-1] == "yours: ema_decay 0.7, queue_size 256"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "told"),
+    [
+        ({"decay": [0.7]}, "no parameter of this notebook 'decay'; choose one of"),
+        ({"decays": 0.7}, "decays = 0.7 is no list; give one, as"),
+        ({"decays": []}, "decays = [] is no list"),
+        ({"decays": [1.7]}, "ema_decay"),
+        ({"profile": "huge"}, "there is no profile 'huge'; choose one of smoke"),
+        ({"seeds": "all"}, "seeds = 'all' is not possible; give None, or"),
+        ({"changes": {"queue": 4}}, "no field 'queue'; did you mean"),
+        ({"changes": {"queue_size": -1}}, "queue_size"),
+    ],
+    ids=str,
+)
+def test_a_wrong_parameter_ends_in_one_sentence(
+    parameters, told, smoke_study, monkeypatch
+):
+    with pytest.raises(InputError) as raised:
+        execute(EMA, smoke_study, monkeypatch, **{"profile": "smoke", **parameters})
+    (sentence,) = str(raised.value).splitlines()
+    assert told in sentence
+
+
+def test_a_claim_of_another_section_ends_in_one_sentence():
+    with pytest.raises(InputError, match="no claim of ema 'best'; choose one of"):
+        answer("ema", ("best", "supported", "It is best."))
+
+
+def test_only_known_sections_can_be_opened(smoke_study, monkeypatch):
+    monkeypatch.setenv("MOCOSE_STUDY", str(smoke_study))
+    with pytest.raises(InputError, match="there is no section 'emma'"):
+        open_section("emma", "smoke")
+    with pytest.raises(InputError, match="parameter of section ema 'widths'"):
+        open_section("ema", "smoke", widths=[1])
