@@ -79,6 +79,7 @@ def fields_of(profile: str, preset: str, **changes) -> dict:
     Another batch size changes the steps with it, so that as many sentences are seen.
     """
     check_names(changes)
+    changes = {name: tuples(value) for name, value in changes.items()}
     size = choose(PROFILES, profile, "profile").fields
     values = {**size, **choose(PRESETS, preset, "preset"), **changes}
     before = size.get("batch_size", Config.batch_size)

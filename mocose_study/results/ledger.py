@@ -46,7 +46,7 @@ def of_section(section: Section, profile: str, seeds=None) -> pd.DataFrame:
     found = verdicts(claims, runs)
     lines = []
     for claim in claims:
-        paper = paper_effect(claim, section.paper_values(_papers(claim.metric)))
+        paper = paper_effect(claim, section.paper_values(papers_metric(claim.metric)))
         line = {
             "id": claim.id,
             "where": claim.where,
@@ -64,8 +64,10 @@ def of_section(section: Section, profile: str, seeds=None) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def _papers(metric: str) -> str:
-    return PAPERS_METRIC.get(metric, metric.removesuffix(" test all"))
+def papers_metric(metric: str) -> str:
+    """What the papers' tables call a metric of the runs."""
+    task = metric.removesuffix(" all").removesuffix(" test")
+    return PAPERS_METRIC.get(metric, task)
 
 
 def range_of(name: str, control: Claim | None, profile: str, runs: pd.DataFrame) -> str:
@@ -149,6 +151,9 @@ def unlike_the_authors(profile: str) -> pd.DataFrame:
             preset = PRESETS[point.get("preset", "study")]
             varied = {*OURS, *point, *section.common, *preset}
             for field in usual.keys() - varied:
-                if tuples(run[field]) != usual[field]:
-                    found.add((name, run["label"], field, str(run[field])))
+                value = tuples(run[field])
+                if value != value:  # what a table of numbers makes of None
+                    value = None
+                if value != usual[field]:
+                    found.add((name, run["label"], field, str(value)))
     return pd.DataFrame(sorted(found), columns=["section", "label", "field", "value"])

@@ -51,7 +51,8 @@ class Section:
         own = {name: tuples(x) for name, x in point.items() if name not in ABOUT}
         fields = {**self.common, **own}
         for name in fields.keys() & WIDTHS:
-            fields[name] = max(1, round(fields[name] * size.width / PAPERS_WIDTH))
+            if fields[name] > 0:  # others are left to the Config, which refuses them
+                fields[name] = round(fields[name] * size.width / PAPERS_WIDTH) or 1
         if self.length and "steps" not in fields:
             fields["steps"] = round(self.length * size.fields["steps"])
         preset = point.get("preset", "study")
@@ -134,7 +135,12 @@ def section(notebook: str, **about) -> Callable[[Callable[..., Points]], Callabl
             given = {**defaults, **numbers}
             own = about if given == defaults else {**about, "small": ()}
             question = " ".join(inspect.getdoc(points).split())
-            return Section(points.__name__, question, notebook, points(**given), **own)
+            try:
+                made_of = points(**given)
+            except (TypeError, ValueError) as cause:  # such as a word for a number
+                what = f"section {points.__name__} has no points with {numbers}"
+                raise InputError(f"{what}: {cause}.") from None
+            return Section(points.__name__, question, notebook, made_of, **own)
 
         return called
 

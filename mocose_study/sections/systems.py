@@ -7,8 +7,12 @@ from .section import Points, section
 
 SYSTEMS = {
     "GloVe": {"method": "word_vectors", "paper": "glove, own"},
-    "untrained [CLS]": {"method": "untrained"},
-    "untrained mean": {"method": "untrained", "pooling": "mean"},
+    "untrained [CLS]": {"method": "untrained", "paper": "cls, bert-base-uncased"},
+    "untrained mean": {
+        "method": "untrained",
+        "pooling": "mean",
+        "paper": "mean, bert-base-uncased",
+    },
     "untrained first-last": {
         "method": "untrained",
         "pooling": "first_last",

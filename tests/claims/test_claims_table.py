@@ -1,0 +1,75 @@
+"""claims.csv: every row can be judged, and has the number that the paper prints."""
+
+import math
+
+import pytest
+
+from mocose_study.claims.verdicts import paper_effect
+from mocose_study.config import InputError
+from mocose_study.results.ledger import papers_metric
+from mocose_study.sections import SECTIONS, claims
+from mocose_study.sections.claims import CONTROL, claims_of, rows
+
+CLAIMS = [(SECTIONS[name], claim) for name in SECTIONS for claim in claims_of(name)[1]]
+ELSEWHERE = {  # numbers of another table than the section's, or of its text; and where
+    "simcse-sup-over-unsup": "SimCSE, Table 5",
+    "simcse-transfer-unsup-unclear": "SimCSE, Table E.1",
+    "simcse-sup-dual-encoder-harms": "SimCSE, section 4",
+    "mocose-anonymous-init-128-breaks-1024": "Table 7 of the anonymous version",
+    "mocose-anonymous-init-128-breaks-4096": "Table 7 of the anonymous version",
+    "s-simcse-sampled-rate-base": "the best three of seven seeds",
+    "s-simcse-sentence-masks-base": "the best three of seven seeds",
+    "s-simcse-full-base": "the best three of seven seeds",
+}
+PAPERS = ("MoCoSE", "SimCSE", "S-SimCSE", "MoCoSE (anonymous)", "this study")
+
+
+def test_a_claim_is_a_sentence_of_a_paper_and_has_a_name_of_its_own():
+    table = rows()
+    own = table[table["id"] != CONTROL]
+    assert len(table) <= 130 and own["id"].is_unique
+    assert own["id"].str.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*").all()
+    assert set(own["where"].str.partition(",")[0]) <= set(PAPERS)
+    assert own["claim"].str.endswith((".", ")")).all()
+    assert (
+        not table[["section", "id", "rule", "a", "b", "metric"]].eq("").any(axis=None)
+    )
+    assert set(table["section"]) <= SECTIONS.keys()
+    assert not table.duplicated(["section", "rule", "a", "b", "metric"]).any()
+    assert len(CLAIMS) == len(own)
+
+
+def test_the_papers_effect_is_that_of_its_table():
+    for section, claim in CLAIMS:
+        values = section.paper_values(papers_metric(claim.metric))
+        effect = paper_effect(claim, values)
+        if math.isnan(effect):
+            assert math.isnan(claim.paper) or claim.id in ELSEWHERE, claim.id
+        else:
+            assert claim.paper == pytest.approx(effect, abs=0.006), claim.id
+            assert claim.id not in ELSEWHERE
+
+
+def test_a_printed_effect_lies_on_the_side_of_its_claim():
+    """What the paper says of its own numbers holds for them, but for its margin."""
+    for _, claim in CLAIMS:
+        if claim.rule == "better" and math.isfinite(claim.paper):
+            assert claim.paper > min(claim.margin, 0), claim.id
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        ("emma,x,,y,better,0.5,0.85,0,sts_avg,", "no section of claims.csv 'emma'"),
+        ("ema,x,,y,better,0.5,0.86,0,sts_avg,", "ema, for claim x '0.86'"),
+        ("ema,x,,y,better,0.5,0.85,0,sts_avg,\n" * 2, "several rows of x"),
+    ],
+)
+def test_a_wrong_row_is_one_sentence(row, sentence, tmp_path, monkeypatch):
+    header = "section,id,where,claim,rule,a,b,margin,metric,paper"
+    (tmp_path / "claims.csv").write_text(f"{header}\n{row}\n")
+    monkeypatch.setattr(claims, "files", lambda _: tmp_path)
+    rows.cache_clear()
+    with pytest.raises(InputError, match=sentence):
+        rows()
+    rows.cache_clear()
