@@ -170,15 +170,13 @@ def test_another_architecture_is_read_or_refused_in_one_sentence(tiny, tmp_path,
 
 
 # --- other tokenizers ---
-def foreign(folder, special=True, **names):
+def foreign(folder, template="[CLS] $A [SEP]", **names):
     words = ["[UNK]", "[CLS]", "[SEP]", *(f"w{i}" for i in range(40))]
     ids = {word: i for i, word in enumerate(words)}
     tokenizer = Tokenizer(models.WordLevel(ids, "[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    if special:
-        ends = [("[CLS]", 1), ("[SEP]", 2)]
-        template = dict(single="[CLS] $A [SEP]", pair=None, special_tokens=ends)
-        tokenizer.post_processor = processors.TemplateProcessing(**template)
+    ends = dict(pair=None, special_tokens=[("[CLS]", 1), ("[SEP]", 2)])
+    tokenizer.post_processor = processors.TemplateProcessing(single=template, **ends)
     names = {"unk_token": "[UNK]", **names}
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(folder)
 
@@ -194,10 +192,14 @@ def test_a_tokenizer_without_a_padding_token_works(broken, tmp_path):
     np.testing.assert_allclose(saved.encode(texts), encoder.encode(texts), atol=1e-5)
 
 
-def test_a_tokenizer_without_special_tokens_is_refused(broken):
-    foreign(broken, special=False)
+def test_a_tokenizer_without_the_special_tokens_that_are_needed_is_refused(broken):
+    foreign(broken, "$A")
     with pytest.raises(InputError, match="puts no token before or behind a sentence"):
         Encoder.load(broken, "mean")
+    foreign(broken, "$A [SEP]")
+    with pytest.raises(InputError, match=r"puts no \[CLS\] .*; set pooling = 'mean'"):
+        Encoder.load(broken, "cls")
+    assert np.isfinite(Encoder.load(broken, "mean").encode(["", "w1"])).all()
 
 
 # --- folders of sentence-transformers ---
