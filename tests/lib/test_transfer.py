@@ -29,8 +29,7 @@ def made_tasks(n=240):
     """Three tasks, one of each form, whose labels depend on the words of open sentences."""
     lines = open_sentences(2 * n)
     label = np.array(["yes" if " the " in line else "no" for line in lines])
-    place = np.arange(n)
-    first, second = lines[:n], lines[n:]
+    place, first, second = np.arange(n), lines[:n], lines[n:]
     split = np.where(place % 3 == 0, "test", np.where(place % 3 == 1, "dev", "train"))
     whole = {"split": "all", "label": label[:n], "sentence": first}
     three = {"split": split, "label": label[n:], "sentence": second}
@@ -41,14 +40,18 @@ def made_tasks(n=240):
     return {name: pd.DataFrame(columns) for name, columns in frames.items()}
 
 
+def table(split, label, sentences=1):
+    names = ["sentence"] if sentences == 1 else ["sentence1", "sentence2"]
+    labels = np.asarray(label).astype(str)
+    return pd.DataFrame({"split": split, "label": labels, **dict.fromkeys(names, "")})
+
+
 def blobs(n=400, dim=12, classes=2, seed=0):
     """Overlapping clouds, one per class, and the frame of a task whose rows they are."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, classes, n)
     x = rng.normal(size=(n, dim)) * 1.5 + rng.normal(size=(classes, dim))[y] + 4
-    names = [f"s{i}" for i in range(n)]
-    frame = pd.DataFrame({"split": "all", "label": y.astype(str), "sentence": names})
-    return x.astype(np.float32), frame
+    return x.astype(np.float32), table("all", y)
 
 
 # --- the independent pipeline: scikit-learn only, one model after the other ---
@@ -135,12 +138,6 @@ def test_all_models_are_scikit_learns(classes, fit):
 
 
 # --- values worked out by hand ---
-def table(split, label, sentences=1):
-    names = ["sentence"] if sentences == 1 else ["sentence1", "sentence2"]
-    labels = np.asarray(label).astype(str)
-    return pd.DataFrame({"split": split, "label": labels, **dict.fromkeys(names, "")})
-
-
 def test_perfectly_told_apart_is_100():
     y = np.array([0, 1] * 40)
     x = np.stack([y, 1 - y], 1).astype(np.float32)
@@ -189,21 +186,16 @@ def test_folds_are_sentevals_and_hold_each_row_out_once():
 @pytest.fixture(scope="module")
 def scores():
     """Those of `evaluate`, which encodes each distinct sentence once."""
-    calls = []
-
-    def encode(sentences):
-        calls.append(list(sentences))
-        return words(sentences)
-
-    measured = transfer.evaluate(encode, made_tasks(), logistic.fit_predict)
+    calls, tasks = [], made_tasks()
+    encode = lambda texts: calls.append(list(texts)) or words(texts)  # noqa: E731
+    measured = transfer.evaluate(encode, tasks, logistic.fit_predict)
     assert len(calls) == 1 and len(calls[0]) == len(set(calls[0]))
     return measured
 
 
-SPOILT = [(np.nan, "holds NaN"), (1.0, "all embeddings are equal")]
-
-
-@pytest.mark.parametrize(("value", "reason"), SPOILT)
+@pytest.mark.parametrize(
+    ("value", "reason"), [(np.nan, "NaN"), (1.0, "all embeddings are equal")]
+)
 def test_bad_embeddings_of_one_task_leave_the_others(scores, caplog, value, reason):
     tasks = {name: made_tasks()[name] for name in ("three", "whole")}
     spoilt = set(tasks["whole"]["sentence"])
