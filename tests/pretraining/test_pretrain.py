@@ -11,7 +11,6 @@ from itertools import chain
 
 import numpy as np
 import pytest
-import torch
 from datasets import Dataset
 from texts import articles, open_sentences
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
