@@ -193,9 +193,6 @@ class Model(System, nn.Module):
 class SystemTrainer(Trainer):
     """Trains a model by the loss that it gives for each batch."""
 
-    def __init__(self, config: Config, model: Model):
-        super().__init__(config, model.train(), model)
-
     def step(self, rows: np.ndarray, step: int) -> None:
         kind, half = self.trained[0].device.type, self.settings.precision == "bf16"
         with torch.autocast(kind, torch.bfloat16, enabled=half):
@@ -208,6 +205,6 @@ def train_system(config: Config, model: Model, checkpoint=None, bar=True) -> Fit
     torch.manual_seed(config.seed)
     evaluation = Evaluation(config, model.encode, model.encode)
     options = evaluation.options(checkpoint, bar)
-    trainer = SystemTrainer(config, model)
+    trainer = SystemTrainer(config, model.train(), model)
     progress = trainer.run(model.examples, name=config.method, **options)
     return evaluation.fitted(progress, model.encoder)
