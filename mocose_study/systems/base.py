@@ -49,7 +49,7 @@ class System:
 
     @staticmethod
     def inputs(config: Config, encoder: Encoder | None = None, bar: bool = False):
-        """Reads, checks and caches what it learns from; nothing where that is nothing."""
+        """Reads, checks and caches what it learns from, where that is anything."""
 
     @staticmethod
     def contradictions(config: Config) -> Iterable[str]:
@@ -95,7 +95,7 @@ def check_positions(config: Config, encoder: Encoder) -> None:
 
 
 def statistics_texts(config: Config, encoder=None, bar: bool = False) -> list[str]:
-    """What whitening, flow, SIF and idf learn from: all test sentences, or the corpus."""
+    """What whitening, flow, SIF and idf learn from: test sentences, or the corpus."""
     if config.statistics == "task":
         return benchmarks.sentences(benchmarks.test_tables(config.benchmark))
     return list(corpora.load_corpus(config.corpus, config.corpus_size)["sentence"])

@@ -89,8 +89,8 @@ def collapsed_since(history: list[dict]) -> str | None:
 class Probe:
     """Alignment, uniformity, mean cosine and effective rank of a fixed sample.
 
-    It is cheap enough for every tenth step. A trajectory shows how a run moves (SimCSE
-    Figure 2); a single value differs from that of `measure`. Nothing is drawn at random.
+    It is cheap enough for each tenth step. A trajectory shows how a run moves (SimCSE
+    Figure 2); a single value differs from that of `measure`. No random number is drawn.
     """
 
     def __init__(self, encode: Encode, benchmark: str):

@@ -1,4 +1,4 @@
-"""Pre-training: what is masked, what is resumed, and that plain transformers loads the result."""
+"""Pre-training: what is masked, what is resumed, and that transformers loads it."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Supervised SimCSE and contrastive tension: their losses against independent computations."""
+"""Supervised SimCSE and contrastive tension, each against its loss in loops."""
 
 import math
 

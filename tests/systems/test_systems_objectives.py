@@ -1,4 +1,4 @@
-"""BERT-flow, IS-BERT and DeCLUTR: each against an independent computation of its formula."""
+"""BERT-flow, IS-BERT and DeCLUTR, each against its formula computed anew."""
 
 import math
 from pathlib import Path

@@ -50,7 +50,7 @@ def test_whitening_on_its_own_statistics(small, statistics):
     )
     found = fit(config).encode(statistics_texts(config))
     np.testing.assert_allclose(np.cov(found.T), np.eye(found.shape[1]), atol=1e-4)
-    # 16 wide, but both layers end in a LayerNorm without gain: the features of a text sum to 0
+    # 16 wide, less one: behind LayerNorms the features of a text sum to 0
     assert found.dtype == np.float32 and found.shape[1] == 15
 
 
