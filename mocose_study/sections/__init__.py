@@ -9,6 +9,10 @@ FILES = (
 GRIDS = read_all(FILES)
 
 
+class _Label(str):
+    label = property(str)
+
+
 class _Section:
     def __init__(self, grid):
         self.grid, self.notebook, self.question = grid, grid.notebook, grid.question
@@ -16,7 +20,7 @@ class _Section:
         self.configs = grid.configs
 
     def runs(self, profile, seeds=None):
-        return [(p.label, c) for p, c in self.grid.runs(profile, seeds)]
+        return [(_Label(p.label), c) for p, c in self.grid.runs(profile, seeds)]
 
     def __getattr__(self, name):
         return getattr(self.grid, name)
