@@ -56,9 +56,10 @@ class Panels:
 
     def settings(self) -> pd.DataFrame:
         """The fields in which the base of this profile is not the paper's."""
-        ours, papers = vars(configure(self.profile)), vars(configure("base"))
+        authors = {"fgsm_epsilon": Config.fgsm_epsilon, "precision": Config.precision}
+        ours, papers = vars(configure(self.profile)), vars(configure("base", **authors))
         differ = [name for name in ours if ours[name] != papers[name]]
-        columns = {self.profile: ours, "the paper's (base)": papers}
+        columns = {f"profile {self.profile}": ours, "the paper": papers}
         return pd.DataFrame(columns, dtype=object).loc[differ].rename_axis("field")
 
     def trained(self, label: str, **changes) -> Fitted:
