@@ -60,7 +60,8 @@ class Panels:
         ours, papers = vars(configure(self.profile)), vars(configure("base", **authors))
         differ = [name for name in ours if ours[name] != papers[name]]
         columns = {f"profile {self.profile}": ours, "the paper": papers}
-        return pd.DataFrame(columns, dtype=object).loc[differ].rename_axis("field")
+        table = pd.DataFrame(columns, dtype=object).loc[differ].rename_axis("field")
+        return table.map(lambda x: f"{x:g}" if isinstance(x, float) else x)
 
     def trained(self, label: str, **changes) -> Fitted:
         """Trains a point with its first seed, here and now; its `encode` makes vectors."""
