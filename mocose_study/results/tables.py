@@ -11,9 +11,9 @@ import pandas as pd
 from mocose_study.claims.stats import interval
 from mocose_study.config import Config
 from mocose_study.data.files import study_folder
-from mocose_study.runs.files import read_whole, run_file, run_id
+from mocose_study.runs.files import read_whole, run_id
 from mocose_study.sections.section import Section
-from mocose_study.systems import draws
+from mocose_study.systems import digests, draws
 
 METRIC = "sts_avg"  # of the chosen weights, mean over the test tasks, Spearman x 100
 LAST = "sts_last"  # the same of the weights after the last step
@@ -29,16 +29,22 @@ def own_folder(profile: str) -> Path:
     return study_folder() / "runs" / profile
 
 
-def record_of(config: Config, profile: str) -> dict | None:
+def record_of(config: Config, profile: str, inputs=None) -> dict | None:
     """The record of a run, of the study's or of one's own; None where there is none."""
-    own = own_folder(profile) / f"{run_id(config)}.json"
-    return read_whole(run_file(config, profile)) or read_whole(own)
+    name = f"{run_id(config, inputs)}.json"
+    ours = study_folder() / "data" / "runs" / profile / name
+    return read_whole(ours) or read_whole(own_folder(profile) / name)
 
 
 def records(section: Section, profile: str, seeds=None) -> list[tuple[str, dict]]:
     """The label and the record of every run of a section that is done."""
-    runs = [(label, record_of(c, profile)) for label, c in section.runs(profile, seeds)]
-    return [(label, record) for label, record in runs if record]
+    inputs, found = {}, []
+    for label, config in section.runs(profile, seeds):
+        if label not in inputs:  # which are the same for all seeds
+            inputs[label] = digests(config)
+        if record := record_of(config, profile, inputs[label]):
+            found.append((label, record))
+    return found
 
 
 def table_of(section: Section, profile: str, seeds=None) -> pd.DataFrame:
@@ -98,7 +104,7 @@ def beside_paper(
     """
     table = summary(runs, metric).set_index("label")
     table = table.reindex([label for label in section.points if label in table.index])
-    if metric == METRIC:
+    if metric == METRIC and len(runs):
         table["last step"] = runs.groupby("label")[LAST].mean()
     if paper := section.paper_values(PAPERS_METRIC.get(metric, metric)):
         table["the paper"] = table.index.map(paper).astype(float)

@@ -22,9 +22,12 @@ DEFAULTS = 1  # raise it whenever the default of a field of Config changes,
 FORMER: dict[int, dict] = {}  # and put the old value here, under the number before
 
 
-def run_id(config: Config) -> str:
-    """The run's name: its method, and a digest of all fields and of what they name."""
-    text = config.identity() + json.dumps(digests(config), sort_keys=True)
+def run_id(config: Config, inputs: dict[str, str] | None = None) -> str:
+    """The run's name: its method, and a digest of all fields and of what they name.
+
+    inputs: `systems.digests` of the Config, where they are known already.
+    """
+    text = config.identity() + json.dumps(inputs or digests(config), sort_keys=True)
     return f"{config.method}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
