@@ -1,56 +1,43 @@
-"""From nothing to figures at one profile: runs, then notebooks (papermill).
+"""The study on a cluster: `snakemake --executor slurm --jobs 50 --config profile=base`.
 
-Skips what is done and goes on after a kill; the same file runs on a cluster through
-Snakemake's executor plugins. Only markers are outputs, since Snakemake deletes the
-outputs of a job that it starts again; `runs/plan.py` drops those that hold no more.
+A notebook's runs are a job, of the large encoders one a seed. The commands skip what is
+done, so a job that is started again goes on. On one machine `make study` does the same.
 """
 
-from mocose_study.config import PROFILES, choose
-from mocose_study.runs.plan import Plan, notebooks
+from mocose_study.config import configure
+from mocose_study.data.encoders import PINNED
+from mocose_study.runs.study import configs_of, notebooks, sections_of
 
 PROFILE = config.get("profile", "quick")
-choose(PROFILES, PROFILE, "profile")
-NOTEBOOKS = config["notebooks"].split(",") if "notebooks" in config else notebooks()
-PLAN = Plan(PROFILE, NOTEBOOKS)
-
-
-def grid_of(wildcards, threads):
-    """What `mocose grid` is told of a batch; on a GPU it runs one at a time if not told otherwise."""
-    names, seeds = PLAN.batches[wildcards.batch]
-    how = f"--workers {threads}" if seeds is None else f"--seeds {' '.join(map(str, seeds))}"
-    return f"{' '.join(names)} --profile {PROFILE} {how}"
+NOTEBOOKS = notebooks(config.get("notebooks", ""))
+LARGE = configure(PROFILE).encoder in PINNED
+DONE = f"data/cache/snakemake/{PROFILE}"
 
 
 def runs_of(wildcards):
-    return expand(f"{PLAN.folder}/runs/{{batch}}", batch=PLAN.batches_of(wildcards.notebook))
+    own = [n for n in NOTEBOOKS if sections_of(n) and wildcards.notebook in (n, "all")]
+    own = own or [n for n in NOTEBOOKS if sections_of(n)]  # the ledger reads all runs
+    seeds = {n: {run.seed for run in configs_of(n, PROFILE)} if LARGE else ["all"] for n in own}
+    return [f"{DONE}/{name}-{seed}" for name in own for seed in seeds[name]]
+
+
+def grid_of(wildcards, threads):
+    seeds = f"--seeds {wildcards.seed}" if LARGE else f"--workers {threads}"
+    return f"{' '.join(sections_of(wildcards.notebook))} --profile {PROFILE} {seeds}"
 
 
 localrules: all
 
 rule all:
-    input:
-        expand(f"{PLAN.folder}/runs/{{batch}}", batch=PLAN.batches),
-        expand(f"{PLAN.folder}/notebooks/{{notebook}}", notebook=NOTEBOOKS),
+    input: expand(f"{DONE}/{{notebook}}", notebook=NOTEBOOKS)
 
 rule runs:
-    output: touch(f"{PLAN.folder}/runs/{{batch}}")
+    output: touch(f"{DONE}/{{notebook}}-{{seed}}")
     threads: workflow.cores
     params: grid=grid_of
     shell: "mocose grid {params.grid}"
 
 rule notebook:
-    input:
-        source="notebooks/{notebook}.ipynb",
-        runs=runs_of,
-    output: f"{PLAN.folder}/notebooks/{{notebook}}"
-    log: f"data/cache/logs/{PROFILE}/{{notebook}}.log"
-    params:
-        part=f"data/cache/logs/{PROFILE}/{{notebook}}.part.ipynb",
-        made=f"data/executed/{PROFILE}/{{notebook}}.ipynb",
-        figures=lambda wildcards: f"figures/{PROFILE}/{wildcards.notebook[:2]}_*",
-    shell:
-        "shopt -s nullglob; mkdir -p $(dirname {params.made}); sums=$(cksum {input.source:q});"
-        " papermill {input.source:q} {params.part} -k python3 --no-progress-bar"
-        " -p profile {PROFILE} > {log} 2>&1 && mv {params.part} {params.made}"
-        " && {{ echo \"$sums\"; cksum {params.made} {params.figures}; }} > {output}.part"
-        " && mv {output}.part {output} || {{ tail -n 25 {log}; exit 1; }}"
+    input: runs_of
+    output: touch(f"{DONE}/{{notebook}}")
+    shell: "mocose study --profile {PROFILE} --notebooks {wildcards.notebook} --workers 1"

@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import torch
@@ -28,6 +29,8 @@ def readable(name: str | Path):
         raise InputError(f"encoder {str(name)!r} {cause}") from cause.__cause__
     except Exception as cause:  # whatever other people's code makes of strange files
         reason = str(cause).strip().partition("\n")[0] or type(cause).__name__
+        if "ignore_mismatched_sizes" in reason:
+            reason = "its weights are misshapen: they do not fit its config.json"
         if Path(name).is_dir():
             told_why = f"encoder {str(name)!r} is damaged: {reason}."
             raise InputError(told_why) from cause
@@ -60,6 +63,11 @@ def open_model(name: str | Path, layers: int | None, dropout: float, **where):
     tokenizer = AutoTokenizer.from_pretrained(name, **where)
     for what in damages(model, tokenizer, report):
         raise InputError(f"is damaged: {what}.")
+    with (
+        TemporaryDirectory() as folder
+    ):  # what fails to save, fails before the training
+        config.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
     check_reading(model)
     if tokenizer.pad_token_id is None:  # padding is masked: any token will do
         first = tokenizer("")["input_ids"][0]
@@ -87,9 +95,8 @@ def adapt(config, known: int, dropout: float) -> None:
 
 def damages(model: nn.Module, tokenizer, report: dict):
     """Whatever transformers would make up, or fail on in the middle of a training."""
-    lost = [*report["missing_keys"], *(k[0] for k in report.get("mismatched_keys", ()))]
-    if lost := [key for key in lost if "pooler" not in key]:
-        yield f"{len(lost)} of its weights are missing or misshapen, as {lost[0]!r}"
+    if lost := [key for key in report["missing_keys"] if "pooler" not in key]:
+        yield f"{len(lost)} of its weights are missing, as {lost[0]!r}"
     if not all(p.isfinite().all() for p in model.parameters()):
         yield "its weights hold NaN or infinity"
     if len(tokenizer) <= len(tokenizer.all_special_ids):

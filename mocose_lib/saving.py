@@ -108,7 +108,10 @@ def noted(name: str | Path, revision: str | None) -> dict:
         dense = f"{paths['Dense']}/model.safetensors" if "Dense" in paths else None
         dense = dense and cached_file(name, dense, revision=revision)
         return left | {"dense": dense} | own
-    bert = read(f"{folder}/sentence_bert_config.json".lstrip("/"), {})
+    bert, words = (
+        read(f"{folder}/{name}.json".lstrip("/"), {})
+        for name in ("sentence_bert_config", "tokenizer_config")
+    )
     beside = read("config_sentence_transformers.json", {}) | bert
     refused = [
         *sorted(paths.keys() - APPLIED),
@@ -121,6 +124,6 @@ def noted(name: str | Path, revision: str | None) -> dict:
     pooling = modes.get("pooling_mode") or " + ".join(flags)
     if pooling not in POOLINGS:
         refused.append(f"pooling {pooling or 'that is missing'}")
-    most = read("tokenizer_config.json", {}).get("model_max_length", 128)
+    length = bert.get("max_seq_length") or words.get("model_max_length", 128)
     left |= {"pooling": POOLINGS.get(pooling), "refused": ", ".join(refused)}
-    return left | {"max_length": bert.get("max_seq_length") or most, "dense": None}
+    return left | {"max_length": length, "dense": None}

@@ -1,9 +1,9 @@
 """The numbers of MoCoSE: one frozen dataclass, each number with its range beside it."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Literal
 
 from annotated_types import Interval
 from pydantic import TypeAdapter, ValidationError
@@ -84,8 +84,9 @@ class Settings:
     feature_cutoff: Share = 0.0
 
     def __post_init__(self):
-        for name, hint in hints(type(self)).items():
-            object.__setattr__(self, name, check(name, getattr(self, name), hint))
+        for f in fields(self):
+            value = check(f.name, getattr(self, f.name), f.type)
+            object.__setattr__(self, f.name, value)
         for sentence in self.contradictions():
             raise InputError(sentence)
 
@@ -130,12 +131,6 @@ class Settings:
             yield "target_projection_trained needs gradients; set detach_keys = False."
         if self.fgsm_epsilon > 0 and self.precision != "float32":
             yield "fgsm_epsilon is lost in bf16; set precision = 'float32'."
-
-
-@cache
-def hints(cls: type) -> dict[str, Any]:
-    """The annotated type of each field of a dataclass."""
-    return get_type_hints(cls, include_extras=True)
 
 
 @cache

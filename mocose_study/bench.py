@@ -34,12 +34,12 @@ from mocose_study.data.encoders import source
 from mocose_study.data.files import study_folder
 from mocose_study.fast.processor import processor
 from mocose_study.runs.pool import outcomes
-from mocose_study.systems import METHODS
+from mocose_study.systems import fit
 
 WARM = 3  # steps before the clock starts
 SENTENCES = 4_000
 ENDLESS = {"steps": 1_000_000, "eval_every": 1_000_000, "corpus_size": SENTENCES}
-ENDLESS |= {"batch_lengths": "mixed", "batch_negatives": True, "mlp": "never"}
+ENDLESS |= {"batch_negatives": True, "mlp": "never"}
 ENDLESS |= {"queue_init": 512, "fgsm_epsilon": 5e-9, "fgsm_gradient": "stale"}
 SIDE = {"cpu": 1024, "cuda": 8192}  # of two square matrices, for the fastest product
 OURS = {"authors' code": "MoCoSE", "sentence-transformers": "SimCSE", "floor": "MoCoSE"}
@@ -146,7 +146,7 @@ def authors_code(config: Config, device: str, folder: Path) -> None:
     from mocose import MoCoSEModel
 
     shape, size = AutoConfig.from_pretrained(source(config.encoder)), config.queue_size
-    asked = {"K": size, "K_start": size, "ema_decay": config.ema_decay, "fgsm": 5e-9}
+    asked = {"K": size, "K_start": size, "ema_decay": config.decays[0], "fgsm": 5e-9}
     shape.update(NOTEBOOK | asked | {"out_size": shape.hidden_size})
     model = MoCoSEModel(shape).to(device)
     model.target_encoder.requires_grad_(False)
@@ -184,12 +184,12 @@ def authors_seconds(time_step: Callable, folder: Path) -> float:
 
 def turns(config: Config, device: str, steps: int, authors: Path | None) -> dict:
     """Functions that time a step of each system, by its name."""
-    step, mocose = partial(step_seconds, steps), METHODS["mocose"]
+    step = partial(step_seconds, steps)
     alone = vary(config, method="simcse", fgsm_epsilon=0.0)
-    flops = step_flops(2, mocose, config, None, "cpu", False)
+    flops = step_flops(2, fit, config, None, "cpu", False)
     found = {
-        "MoCoSE": partial(step, mocose, config, None, device, False),
-        "SimCSE": partial(step, METHODS["simcse"], alone, None, device, False),
+        "MoCoSE": partial(step, fit, config, None, device, False),
+        "SimCSE": partial(step, fit, alone, None, device, False),
         "floor": lambda: flops / peak(device),
     }
     if find_spec("sentence_transformers"):

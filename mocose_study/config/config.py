@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from importlib.resources import files
 from typing import Annotated, Any, Literal
 
-from mocose_lib.settings import Count, InputError, Positive, Range, Settings, Share
+from mocose_lib.settings import InputError, Positive, Range, Settings, Share
 
 POOLER_UNUSED = (
     "simcse",

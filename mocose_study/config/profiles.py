@@ -23,8 +23,8 @@ class PretrainConfig:
     vocab_size: int = 8192
     max_positions: int = 128
     dropout: float = 0.0
-    text: Literal["contiguous", "sentences"] = "contiguous"
-    length: int = 128  # tokens of a row, special ones included
+    text: Literal["sentences", "contiguous"] = "sentences"
+    length: int = 32  # tokens of a sentence, or of a row of running text
     tokens_per_batch: int = 4_096
     masked: float = 0.15
     steps: int = 5_000

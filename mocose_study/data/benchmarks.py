@@ -67,7 +67,7 @@ def read_pairs(path: Path) -> pd.DataFrame:
         needed = ", ".join(PAIR_COLUMNS)
         raise InputError(f"{path} has no column {lost[0]!r}; it needs {needed}.")
     score = pd.to_numeric(frame["score"], errors="coerce").astype(float)
-    empty = frame.apply(lambda column: column.str.strip() == "")
+    empty = frame.map(str.strip).eq("")
     wrong = {
         "has a score that is no number": ~np.isfinite(score),
         "has an empty sentence": empty["sentence1"] | empty["sentence2"],

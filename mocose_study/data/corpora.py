@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 import datasets
-import numpy as np
+import pyarrow as pa
 from datasets.exceptions import DatasetGenerationError
 
 from mocose_study.config import InputError
@@ -98,13 +98,16 @@ def _hub_lines(name: str, revision: str | None) -> Iterator[str]:
     return filter(None, lines)
 
 
-def _rows(lines: Iterable[str]) -> Iterator[dict]:
+def _rows(name: str, lines: Iterable[str]) -> Iterator[dict]:
     """Sentences with the number of their document; an empty line ends a document."""
-    document = 0
+    document = count = 0
     for line in lines:
         document += not line
         if line:
+            count += 1
             yield {"sentence": line, "document": document}
+    if not count:
+        raise InputError(f"corpus {name!r} has no sentences.")
 
 
 def load_corpus(name: str, size: int) -> datasets.Dataset:
@@ -125,13 +128,12 @@ def load_corpus(name: str, size: int) -> datasets.Dataset:
     }
     with writing_the_cache():
         corpus = datasets.Dataset.from_generator(
-            lambda: itertools.islice(_rows(lines()), size),
+            lambda: itertools.islice(_rows(name, lines()), size),
             datasets.Features(columns),
             cache_dir=str(cache_folder()),
             fingerprint=cache_key("rows", size, *named),
         )
     wrong = {
-        "has no sentences": not len(corpus),
         f"has {len(corpus)} sentences, but corpus_size = {size}": len(corpus) < size,
         "repeats one sentence": len(set(corpus[:BATCH]["sentence"])) < 2,
     }
@@ -153,7 +155,7 @@ def content(tokenizer):
 def tokenized(
     corpus: datasets.Dataset, tokenizer, max_length: int | None
 ) -> datasets.Dataset:
-    """Token ids in place of the sentences: columns input_ids and length.
+    """Token ids in place of the sentences: column input_ids.
 
     With `max_length` special tokens are added and long sentences cut; without, neither.
     """
@@ -163,13 +165,21 @@ def tokenized(
 
     def encoded(batch: dict) -> dict:
         ids = tokenizer(batch["sentence"], **options, **ids_alone, verbose=False)
-        return {"input_ids": ids["input_ids"], "length": [*map(len, ids["input_ids"])]}
+        return {"input_ids": ids["input_ids"]}
 
-    whole = datasets.Value("int32")
-    columns = {"input_ids": datasets.List(whole), "length": whole}
+    columns = {"input_ids": datasets.List(datasets.Value("int32"))}
     others = {k: kind for k, kind in corpus.features.items() if k != "sentence"}
-    key = cache_key("ids", corpus._fingerprint, content(tokenizer), max_length)
+    key = cache_key("ids", corpus._fingerprint, words_of(tokenizer), max_length)
     return mapped(key, corpus, encoded, others | columns)
+
+
+def words_of(tokenizer) -> str:
+    """All that decides the ids that `tokenizer` gives."""
+    if (backend := getattr(tokenizer, "backend_tokenizer", None)) is None:
+        return f"{tokenizer} {sorted(tokenizer.get_vocab().items())}"
+    backend.no_truncation()  # what its last call left
+    backend.no_padding()
+    return backend.to_str() + tokenizer.truncation_side
 
 
 def mapped(key: str, table: datasets.Dataset, function, columns: dict):
@@ -190,11 +200,6 @@ def mapped(key: str, table: datasets.Dataset, function, columns: dict):
         )
 
 
-def column(ids, name: str) -> np.ndarray:
-    """A column of numbers of a Dataset at once; its own iterator would take minutes."""
-    return ids.data.table.column(name).to_numpy()
-
-
 def cache_key(*parts) -> str:
     """A name for what is made of `parts`."""
     return hashlib.sha256("|".join(map(str, parts)).encode()).hexdigest()[:16]
@@ -202,13 +207,16 @@ def cache_key(*parts) -> str:
 
 @contextmanager
 def writing_the_cache():
-    """Says in one sentence that the cache cannot be written."""
+    """Says in one sentence that the cache is damaged, or cannot be written."""
     try:
         yield
-    except (DatasetGenerationError, OSError) as error:
+    except (DatasetGenerationError, OSError, pa.ArrowInvalid) as error:
         cause = error.__cause__ or error  # `datasets` wraps what a generator raises
-        if isinstance(cause, OSError):
-            what = f"{cache_folder()} cannot be written ({cause.strerror or cause})"
-            instead = "free its disk, or let MOCOSE_STUDY name another folder"
+        if isinstance(cause, OSError | pa.ArrowInvalid):
+            why = getattr(cause, "strerror", None) or cause
+            what = f"{cache_folder()} is damaged or cannot be written ({why})"
+            instead = (
+                "delete it, free its disk, or let MOCOSE_STUDY name another folder"
+            )
             raise InputError(f"{what}; {instead}.") from cause
         raise cause from None

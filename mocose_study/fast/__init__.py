@@ -6,8 +6,6 @@ random numbers from the same distribution. `Config.fast = False` leaves them out
 
 import logging
 
-from torch import Tensor, nn
-
 from mocose_lib import encoder as plain
 
 from . import first_token
@@ -29,13 +27,7 @@ def accelerate(encoder: plain.Encoder) -> None:
         log.warning("%s is not built as BERT: its plain, slower pass is used", kind)
 
 
-def states(
-    model: nn.Module,
-    words: Tensor,
-    mask: Tensor | None,
-    positions: Tensor | None,
-    pooling: str,
-) -> tuple[Tensor | None, Tensor]:
+def states(model, words, mask, positions, pooling: str):
     """What `mocose_lib.encoder.states` gives, with less work."""
     if pooling in plain.FIRST_TOKEN:
         return None, first_token.first_token(model, words, mask, positions)[:, None]

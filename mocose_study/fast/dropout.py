@@ -20,11 +20,10 @@ class PackedDropout(nn.Dropout):
         if not (self.training and self.p and x.is_cpu):
             return super().forward(x)
         dropped = min(round(self.p * LEVELS), LEVELS - 1)
-        bits = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(
-            -(2**63), None
-        )
-        bits = bits.view(torch.int16)[: x.numel()].view(x.shape)
-        kept = torch.ge(bits, dropped - LEVELS // 2, out=torch.empty_like(x))
+        drawn = torch.empty(-(-x.numel() // 4), dtype=torch.int64)
+        bits = drawn.random_(-(2**63), None).view(torch.int16)[: x.numel()]
+        limit, out = dropped - LEVELS // 2, torch.empty_like(x)
+        kept = torch.ge(bits.view(x.shape), limit, out=out)
         return x * kept.mul_(LEVELS / (LEVELS - dropped))
 
 

@@ -30,16 +30,13 @@ def first_token(
 ) -> Vectors:
     """The last layer's output at the first token, from word embeddings."""
     hidden = model.embeddings(inputs_embeds=words, position_ids=positions)
-    seen = (
-        None if mask is None else mask[:, None, None]
-    )  # (batch, heads, queries, keys)
+    seen = None if mask is None else mask[:, None, None]  # (batch, 1, 1, length)
     *body, last = model.encoder.layer
     for layer in body:
         hidden = layer(hidden, seen)
-    found = last.attention.output(
-        _attention(last.attention.self, hidden, seen), hidden[:, 0]
-    )
-    return last.output(last.intermediate(found), found)
+    gathered = _attention(last.attention.self, hidden, seen)
+    attended = last.attention.output(gathered, hidden[:, 0])
+    return last.output(last.intermediate(attended), attended)
 
 
 def _attention(
@@ -62,8 +59,7 @@ def _attention(
     if seen is not None:
         scores = scores.masked_fill(~seen[:, 0], -torch.inf)
     rate = layer.dropout.p if layer.dropout.training else 0.0
-    weights = F.dropout(
-        scores.softmax(-1), rate
-    )  # (batch, heads, length); drawn as in the layer
+    # (batch, heads, length); drawn as in the layer
+    weights = F.dropout(scores.softmax(-1), rate)
     gathered = torch.einsum("bhd,hed->bhe", weights @ hidden, value)
     return (gathered + weights.sum(-1, keepdim=True) * value_bias).flatten(1)

@@ -29,9 +29,8 @@ def fit_predict(
     classes = torch.tensor(y)
     binary = int(y.max()) == 1  # one logit, the difference of two opposite ones
     target = classes[:, None].float() if binary else F.one_hot(classes).float()
-    mask = torch.tensor(masks.T, dtype=torch.float32).repeat_interleave(
-        len(strengths), 1
-    )
+    mask = torch.tensor(masks.T, dtype=torch.float32)
+    mask = mask.repeat_interleave(len(strengths), 1)
     # two opposite vectors w / 2 and -w / 2 pay half of what w alone would pay
     penalty = torch.tensor(strengths).repeat(len(masks)) / (2 if binary else 1)
     logits = _solve(axes, target, mask / mask.sum(0), penalty, variance)

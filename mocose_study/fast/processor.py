@@ -1,18 +1,11 @@
-"""Processor, graphics card and allocator: names, what is fast, and what is kept."""
-
-import ctypes
+"""Processor and graphics card: their names, and whether bf16 is fast there."""
 
 import torch
 
 from mocose_study.config import Config, InputError
 
-TRIM, TOP_PAD, MMAP = -1, -2, -3  # mallopt's parameters, as malloc.h names them
-EXTENSIONS = (
-    "avx2",
-    "avx512_f",
-    "avx512_bf16",
-    "amx_bf16",
-)  # what changes speed and last digits
+# what changes speed and last digits
+EXTENSIONS = ("avx2", "avx512_f", "avx512_bf16", "amx_bf16")
 
 
 def default_device() -> str:
@@ -35,29 +28,13 @@ def instruction_sets() -> list[str]:
 
 def fast_in_bf16(device: str) -> bool:
     """Whether it has units for bf16; without them bf16 is many times slower."""
-    return device != "cpu" or bool(
-        {"avx512_bf16", "amx_bf16"} & set(instruction_sets())
-    )
+    units = {"avx512_bf16", "amx_bf16"}
+    return device != "cpu" or bool(units & set(instruction_sets()))
 
 
 def check_precision(config: Config, device: str) -> None:
     """Raises InputError when bf16 is asked of a processor without units for it."""
     if config.precision == "bf16" and not fast_in_bf16(device):
-        raise InputError(
-            "precision = 'bf16' is many times slower than float32 on this processor, "
-            "which has neither avx512_bf16 nor AMX; set precision = 'float32', or use "
-            "a GPU."
-        )
-
-
-def keep_freed_memory() -> bool:
-    """Tells glibc's allocator to keep what a step frees; False where there is none.
-
-    By default it gives large blocks back to the system, which clears each page again.
-    """
-    try:
-        mallopt = ctypes.CDLL("libc.so.6").mallopt
-    except (OSError, AttributeError):  # another system, or another C library
-        return False
-    most = 2**31 - 1
-    return all([mallopt(MMAP, 2**30), mallopt(TRIM, most), mallopt(TOP_PAD, 2**26)])
+        what = "precision = 'bf16' is many times slower than float32 on this processor"
+        why = "which has neither avx512_bf16 nor AMX"
+        raise InputError(f"{what}, {why}; set precision = 'float32', or use a GPU.")

@@ -37,10 +37,9 @@ class Ranks(SingleProcess):
         """Raises InputError when the batch cannot be split evenly."""
         n, rest = divmod(len(view.words), self.size)
         if rest:
-            raise InputError(
-                f"batch_size = {len(view.words)} cannot be split among {self.size} "
-                f"processes; set a multiple of {self.size}."
-            )
+            what = f"batch_size = {len(view.words)} cannot be split"
+            among = f"among {self.size} processes; set a multiple of {self.size}."
+            raise InputError(f"{what} {among}")
         rows = slice(self.rank * n, (self.rank + 1) * n)
         positions = None if view.positions is None else view.positions[rows]
         return View(view.words[rows], view.mask[rows], positions)
@@ -63,8 +62,6 @@ class Ranks(SingleProcess):
 @cache
 def ranks() -> SingleProcess:
     """The processes of this launch, or this one alone."""
-    launched = (
-        "LOCAL_RANK" in os.environ
-    )  # a cluster's job may name a WORLD_SIZE by itself
-    several = launched and int(os.environ.get("WORLD_SIZE", "1")) > 1
-    return Ranks() if several else SingleProcess()
+    # a cluster's job may name a WORLD_SIZE by itself
+    launched = "LOCAL_RANK" in os.environ and int(os.environ.get("WORLD_SIZE", "1")) > 1
+    return Ranks() if launched else SingleProcess()

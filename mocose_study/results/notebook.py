@@ -11,8 +11,8 @@ from IPython import get_ipython
 from IPython.display import HTML, Markdown
 from matplotlib.figure import Figure
 
-from mocose_study.config import PROFILES, InputError, choose
-from mocose_study.runs.files import run_id
+from mocose_study.config import PROFILES, InputError, choose, vary
+from mocose_study.runs.files import run_file
 from mocose_study.runs.run import make_run, prepare, run_grid
 from mocose_study.sections import FUNCTIONS, SECTIONS
 from mocose_study.sections.section import Section
@@ -20,6 +20,7 @@ from mocose_study.sections.section import Section
 from . import ledger, plots, tables
 from .panels import Panels
 from .tables import METRIC
+from .watch import DEV, Watch
 
 EVIDENCE = "tiny"  # the profile that answers where another has no verdicts
 TRIED = "quick"  # the profile of the cell "Try it"
@@ -83,8 +84,8 @@ class Opened(Panels):
         return [label for label in self.section.points if label in there]
 
     def missing(self) -> list:
-        configs = self.section.configs(self.profile, self.seeds)
-        return [c for c in configs if not tables.record_of(c, self.profile)]
+        runs = tables.looked_up(self.section, self.profile, self.seeds)
+        return [config for _, config, record in runs if not record]
 
     def tell(self) -> None:
         missing = self.missing()
@@ -144,9 +145,7 @@ class Opened(Panels):
         plots.save(figure, table, self.profile, self.stem(part))
         return figure
 
-    def curves(
-        self, y: str = "score", ylabel: str = "dev split, Spearman × 100", **axes
-    ) -> Figure | None:
+    def curves(self, y: str = "score", ylabel: str = DEV, **axes) -> Figure | None:
         """The training's curves; `part` "trajectory" has those of the geometry."""
         part = axes.pop("part", "history")
         table = tables.curves(self.section, self.profile, self.seeds, part)
@@ -204,23 +203,23 @@ class Opened(Panels):
         paper = self.section.paper_values()
         labels = self.labels() or list(self.section.labels(TRIED))
         reference = self.reference(labels, paper, reference)
-        mine = {reference: self.section.config(reference, TRIED, 0)}
-        mine[label] = self.section.with_point(label, **fields).config(label, TRIED, 0)
+        more = self.section.with_point(label, **fields)
+        mine = {name: more.config(name, TRIED, 0) for name in (reference, label)}
+        # data of the transfer tasks are not in the repository
+        mine = {name: vary(config, transfer=False) for name, config in mine.items()}
         prepare(list(mine.values()))
+        score = {}
         for name, config in mine.items():
-            path = tables.own_folder(TRIED) / f"{run_id(config)}.json"
-            make_run(config, path, bar=True, watch=plots.Watch(name))
-        score = {
-            n: tables.record_of(c, TRIED)["metrics"][METRIC] for n, c in mine.items()
-        }
-        print(
-            f"{label}: {score[label]:.1f}; {reference}: {score[reference]:.1f} ({TRIED})"
-        )
+            path = run_file(config, TRIED, tables.own_folder(TRIED))
+            with Watch(name):
+                make_run(config, path, bar=True)
+            score[name] = tables.record_of(config, TRIED)["metrics"][METRIC]
+        told = ", ".join(f"{name}: {value:.1f}" for name, value in score.items())
+        print(f"{told} (profile {TRIED})")
         own = {f"yours: {label}": score[label] - score[reference]}
-        runs = self.runs if len(self.runs) else None
-        if runs is None:
+        if not len(self.runs):
             return None
-        return plots.beside_paper(runs, labels, paper, reference, METRIC, own)
+        return plots.beside_paper(self.runs, labels, paper, reference, METRIC, own)
 
 
 def answer(section: str, *sentences: tuple[str, str, str]) -> Markdown:

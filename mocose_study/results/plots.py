@@ -9,8 +9,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from IPython.display import clear_output, display
-from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from mocose_study.data.files import study_folder
@@ -109,20 +107,6 @@ def curves(
     ax.set(xlabel=xlabel, ylabel=ylabel)
     ax.legend(**BESIDE)
     return figure
-
-
-class Watch:
-    """Draws the curve of a run while it trains: called with its history."""
-
-    def __init__(self, name: str):
-        self.name = name
-
-    def __call__(self, history: list[dict]) -> None:
-        table = pd.DataFrame(history).assign(label=self.name, seed=0)
-        clear_output(wait=True)
-        figure = curves(table, "score", "dev split, Spearman × 100")
-        display(figure)
-        plt.close(figure)
 
 
 def align_uniform(runs: pd.DataFrame, labels: list[str]) -> Figure:

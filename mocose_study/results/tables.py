@@ -11,9 +11,9 @@ import pandas as pd
 from mocose_study.claims.stats import interval
 from mocose_study.config import Config
 from mocose_study.data.files import study_folder
-from mocose_study.runs.files import read_whole, run_id
+from mocose_study.runs.files import read_whole, run_id, run_ids
 from mocose_study.sections.section import Section
-from mocose_study.systems import digests, draws
+from mocose_study.systems import draws
 
 METRIC = "sts_avg"  # of the chosen weights, mean over the test tasks, Spearman x 100
 LAST = "sts_last"  # the same of the weights after the last step
@@ -29,22 +29,28 @@ def own_folder(profile: str) -> Path:
     return study_folder() / "runs" / profile
 
 
-def record_of(config: Config, profile: str, inputs=None) -> dict | None:
-    """The record of a run, of the study's or of one's own; None where there is none."""
-    name = f"{run_id(config, inputs)}.json"
-    ours = study_folder() / "data" / "runs" / profile / name
-    return read_whole(ours) or read_whole(own_folder(profile) / name)
+def record_of(config: Config, profile: str, name: str = "") -> dict | None:
+    """The record of a run, of the study's or of one's own; None where there is none.
+
+    name: its `run_id`, where that is known.
+    """
+    file = f"{name or run_id(config)}.json"
+    ours = study_folder() / "data" / "runs" / profile / file
+    return read_whole(ours) or read_whole(own_folder(profile) / file)
+
+
+def looked_up(section: Section, profile: str, seeds=None) -> list[tuple]:
+    """Label, Config and record (None where there is none) of every run of a section."""
+    runs = section.runs(profile, seeds)
+    names = run_ids(config for _, config in runs)
+    pairs = zip(runs, names, strict=True)
+    return [(label, c, record_of(c, profile, name)) for (label, c), name in pairs]
 
 
 def records(section: Section, profile: str, seeds=None) -> list[tuple[str, dict]]:
     """The label and the record of every run of a section that is done."""
-    inputs, found = {}, []
-    for label, config in section.runs(profile, seeds):
-        if label not in inputs:  # which are the same for all seeds
-            inputs[label] = digests(config)
-        if record := record_of(config, profile, inputs[label]):
-            found.append((label, record))
-    return found
+    runs = looked_up(section, profile, seeds)
+    return [(label, record) for label, _, record in runs if record]
 
 
 def table_of(section: Section, profile: str, seeds=None) -> pd.DataFrame:
@@ -60,7 +66,7 @@ def table_of(section: Section, profile: str, seeds=None) -> pd.DataFrame:
         row |= record["config"] | record["metrics"] | derived(record)
         undefined = [k for k, v in row.items() if v is None and k.endswith(SPEARMAN)]
         rows.append(row | dict.fromkeys(undefined, 0.0))
-    return pd.DataFrame(rows, columns=None if rows else ["label", "seed", METRIC])
+    return pd.DataFrame(rows, columns=None if rows else ["label", "seed", METRIC, LAST])
 
 
 def derived(record: dict) -> dict:

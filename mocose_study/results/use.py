@@ -1,4 +1,4 @@
-"""A model taken away and measured: saved, with its card, evaluated, turned into vectors."""
+"""A model taken away and measured: saved with its card, evaluated, made vectors of."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,66 +6,72 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
+import pandas as pd
 from huggingface_hub import HfApi
+from safetensors import SafetensorError
 
 from mocose_lib import Encoder, evaluate
 from mocose_lib.encoder import Pooling
 from mocose_lib.evaluation import transfer
 from mocose_lib.evaluation.sts import Encode
 from mocose_lib.loading import readable
-from mocose_study.config import InputError
+from mocose_study.config import Config, InputError
 from mocose_study.config.profiles import PretrainConfig
 from mocose_study.data import benchmarks, encoders
+from mocose_study.data.atomic import write_atomically
 from mocose_study.data.corpora import CORPORA, corpus_files, text_lines
+from mocose_study.data.files import shipped
 from mocose_study.data.labelled import transfer_tasks
 from mocose_study.data.sources import asking_the_hub, folder, sha256
 from mocose_study.fast import logistic
 from mocose_study.runs.files import finite
 from mocose_study.sections import SECTIONS
-from mocose_study.systems.base import Fitted
+from mocose_study.systems import SYSTEMS
+from mocose_study.systems.base import Fitted, load_encoder
 
 from .tables import METRIC, filled, markdown, table_of
 
-BESIDE = "main"  # the section whose systems stand beside a model
-ENCODER_RUNS = "tiny"  # the profile of the runs on a pre-trained encoder's card
-WIKIPEDIA = (
-    "open",
-    "wiki900k",
-    "wiki_documents",
-    "wiki1m",
-)  # corpora under its licence
+WIKIPEDIA = ("open", "wiki900k", "wiki_documents", "wiki1m")  # under its licence
+TASK = " test all"  # how a task's column ends, in which all of its pairs count
+BESIDE = {  # the systems of `main_results` beside a model, as MoCoSE Table 1 calls them
+    "GloVe": "glove",
+    "untrained first-last": "first_last",
+    "whitening": "whitening",
+    "IS-BERT": "is_bert",
+    "SimCSE": "simcse",
+    "MoCoSE": "mocose",
+}
 
 
 def save(fitted: Fitted, record: dict, target: Path, name: str | None = None) -> None:
-    """Writes the trained encoder and its card; uploads the folder to the hub as `name`, if given.
+    """Writes the trained encoder and its card; uploads the folder to the hub as `name`.
 
-    Vectors get length 1 where the loss compared by cosine.
+    Vectors get length 1 where the loss compared by cosine. Raises InputError where the
+    folder cannot be written.
     """
-    fitted.encoder.save(target, normalize=record["config"]["similarity"] == "cosine")
-    (target / "README.md").write_text(
-        model_card(record, name or target.name), encoding="utf-8"
-    )
+    card, cosine = target / "README.md", record["config"]["similarity"] == "cosine"
+    text = model_card(record, name or target.name)
+    try:
+        fitted.encoder.save(target, normalize=cosine)
+        write_atomically(card, lambda part: part.write_text(text, encoding="utf-8"))
+    except (OSError, SafetensorError) as cause:
+        why = f"{target} cannot be written ({str(cause).splitlines()[0]})"
+        raise InputError(f"{why}; the same command tries again.") from cause
     if name:
         HfApi().upload_folder(repo_id=name, folder_path=target)
 
 
 def make_repository(name: str) -> None:
-    """Makes the hub's repository, where it is not there. Raises InputError where the hub refuses."""
+    """Makes the hub's repository. Raises InputError where the hub refuses."""
     with asking_the_hub(f"make {name!r}", "log in with `hf auth login`"):
         HfApi().create_repo(name, exist_ok=True)
 
 
 def model_card(record: dict, title: str) -> str:
     """The README.md of a saved encoder, from the record of its run."""
-    config, metrics = record["config"], record["metrics"]
-    rows = {k: v for k, v in metrics.items() if k == METRIC or k.endswith(" test all")}
-    lines = [
-        f"- {task}: {value:.2f}" for task, value in rows.items() if value is not None
-    ]
-    if drawn := record.get("resampled"):
-        low, high = np.percentile(drawn, [2.5, 97.5])
-        lines.append(f"- 95 % interval of sts_avg: {low:.2f} to {high:.2f}")
-    stamp = record["stamp"]
+    config, stamp = record["config"], record["stamp"]
+    rows = {k: v for k, v in record["metrics"].items() if k == METRIC or TASK in k}
+    scores = [f"- {task}: {value:.2f}" for task, value in rows.items() if value]
     code = stamp.get("commit") or stamp.get("version", "unknown")
     return filled(
         "model_card.md",
@@ -74,20 +80,19 @@ def model_card(record: dict, title: str) -> str:
         code=f"{code} with changes" if stamp.get("dirty") else code,
         title=title,
         licence="cc-by-sa-3.0" if config["corpus"] in WIKIPEDIA else "other",
-        scores="\n".join(lines),
+        scores="\n".join(scores),
         settings=json.dumps(config, indent=1),
     )
 
 
 def write_card(target: Path, config: PretrainConfig) -> None:
-    """README.md of the encoder: corpus, checksums, tokens, loss, command, settings, scores.
+    """README.md of the study's encoder: corpus, checksums, losses, command, scores.
 
     Raises InputError where no finished pre-training stands, or the corpus is missing.
     """
     if not (target / "pretraining.json").exists():
-        raise InputError(
-            f"there is no finished encoder in {target}: `mocose pretrain` makes one."
-        )
+        what = f"there is no finished encoder in {target}"
+        raise InputError(f"{what}: `mocose pretrain` makes one.")
     record = json.loads((target / "pretraining.json").read_text(encoding="utf-8"))
     last = {k: v for k, v in record["curve"][-1].items() if k not in ("step", "tokens")}
     files = corpus_files(config.corpus) if config.corpus in CORPORA else []
@@ -104,25 +109,22 @@ def write_card(target: Path, config: PretrainConfig) -> None:
 
 
 def pooling_table(encoder: str) -> str:
-    """A Markdown table: one row per pooling, one column per task, from the runs of "encoders"."""
-    runs = table_of(SECTIONS["encoders"], ENCODER_RUNS)
-    runs = runs[runs["label"].str.startswith(f"{encoder}, ")]
+    """A Markdown table of the encoder's untrained poolings, by tasks."""
+    runs = table_of(SECTIONS["main_results"], encoder)
+    runs = runs[runs["label"].str.startswith("untrained ")]
     if not len(runs):
         return "(no runs yet)"
-    tasks = {
-        column: column.split()[0] for column in runs if column.endswith(" test all")
-    }
-    table = runs.assign(pooling=runs["label"].str.removeprefix(f"{encoder}, "))
-    return markdown(
-        table[["pooling", *tasks, METRIC]].rename(columns={**tasks, METRIC: "avg"})
-    )
+    names = {column: column.split()[0] for column in runs if column.endswith(TASK)}
+    table = runs.assign(pooling=runs["label"].str.removeprefix("untrained "))
+    chosen = table[["pooling", *names, METRIC]]
+    return markdown(chosen.rename(columns={**names, METRIC: "avg"}))
 
 
 def encode_of(name: str, pooling: Pooling | None = None) -> Encode:
-    """The function from sentences to vectors of a folder, a name of the hub, or a study's encoder.
+    """Maps sentences to vectors, by a folder, a name of the hub, or a study's encoder.
 
-    Folders with modules of sentence-transformers that `Encoder.save` did not write are loaded by
-    sentence-transformers, all others by this library. Raises InputError where there is no model.
+    Folders of sentence-transformers that `Encoder.save` did not write are loaded by
+    that package, all others by this library. Raises InputError where there is no model.
     """
     source = encoders.source(name)
     if not (source / "modules.json").exists() or (source / "mocose.json").exists():
@@ -138,55 +140,86 @@ def encode_of(name: str, pooling: Pooling | None = None) -> Encode:
         with readable(source):
             model = SentenceTransformer(str(source), trust_remote_code=False)
     except (ImportError, AttributeError) as cause:
-        raise InputError(
-            f"{name} needs sentence-transformers and its classes: {cause}."
-        ) from cause
+        what = f"{name} needs sentence-transformers and its classes"
+        raise InputError(f"{what}: {cause}.") from cause
     return lambda sentences: model.encode(list(sentences), show_progress_bar=False)
 
 
-def measure(
-    encode: Encode, files: Sequence[Path] = (), with_transfer: bool = False
-) -> dict[str, float]:
-    """All scores of an encode function on files of scored pairs; without any, on those of `tasks`."""
-    named = ",".join(map(str, files)) or tasks()
-    labelled = (
-        transfer_tasks() if with_transfer else {}
-    )  # missing ones end it before any work
-    found = evaluate(encode, benchmarks.test_tables(named))
-    scores = {"sts_avg": found.pop("average"), **found}
+def tasks() -> str:
+    """The seven STS tasks, or the open ones where there is no data folder."""
+    return "real" if folder() else "open"
+
+
+def pairs_of(files: Sequence[Path] = ()) -> dict[str, pd.DataFrame]:
+    """The scored pairs of files by their names; without any, those of `tasks`."""
+    return benchmarks.test_tables(",".join(map(str, files)) or tasks())
+
+
+def measure(encode: Encode, pairs: Mapping, with_transfer=False) -> dict[str, float]:
+    """All scores of an encode function on tables of scored pairs."""
+    labelled = transfer_tasks() if with_transfer else {}  # missing ones end it at once
+    scores = evaluate(encode, pairs)
+    scores = {METRIC: scores.pop("average"), **scores}
     if labelled:
         scores |= transfer.evaluate(encode, labelled, logistic.fit_predict)
     return scores
 
 
-def tasks() -> str:
-    """The benchmark at hand: the seven STS tasks, or the open ones where there is no data folder."""
-    return "real" if folder() else "open"
+def untrained(config: Config) -> float | None:
+    """The `sts_avg` of a run's encoder before its training; None where it has none."""
+    if "encoder" not in SYSTEMS[config.method].reads:
+        return None
+    encode = load_encoder(config, "cpu").encode
+    return evaluate(encode, benchmarks.test_tables(config.benchmark))["average"]
 
 
-def show(scores: Mapping, as_json: bool = False, beside: str | None = None) -> None:
-    """Prints scores, a line each. `beside` names a profile whose systems get columns of their own."""
-    columns, width = {"this model": dict(scores)}, 18 if beside else 9
-    if beside:
-        runs = table_of(SECTIONS[BESIDE], beside).groupby("label", sort=False)
-        columns |= runs.mean(numeric_only=True).filter(list(scores)).T.to_dict()
-    columns = finite(columns)
+def gain(before: float | None, after: float | None) -> str:
+    """What the training has brought, in one line."""
+    if before is None or after is None:
+        return "no score before and after the training"
+    return f"untrained {before:.2f}, trained {after:.2f}: {after - before:+.2f}"
+
+
+def show(scores: Mapping, as_json: bool = False) -> None:
+    """Prints scores, a line each."""
     if as_json:
-        print(json.dumps(columns if beside else columns["this model"], indent=1))
-        return
-    if beside:
-        print(" " * 24, *(f"{label[:18]:>18}" for label in columns))
-    for name in scores:
-        cells = [column.get(name) for column in columns.values()]
-        shown = ["undefined" if cell is None else f"{cell:.2f}" for cell in cells]
-        print(f"{name:24}", *(f"{cell:>{width}}" for cell in shown))
+        return print(json.dumps(finite(scores), indent=1))
+    for name, value in finite(dict(scores)).items():
+        print(f"{name:24}", f"{'undefined' if value is None else f'{value:.2f}':>9}")
+
+
+def show_beside(
+    scores: Mapping, profile: str, as_json: bool, all_systems: bool
+) -> None:
+    """Prints a model's scores on the tasks above those of the study's systems.
+
+    The last column is the average that MoCoSE Table 1 has for the system.
+    """
+    runs = table_of(SECTIONS["main_results"], profile).groupby("label", sort=False)
+    names = [name for name in scores if name == METRIC or name.endswith(TASK)]
+    table = runs.mean(numeric_only=True).reindex(columns=names)
+    if not all_systems:
+        table = table[table.index.isin(BESIDE)]
+    table = pd.concat([pd.DataFrame([scores], ["this model"])[names], table])
+    if as_json:
+        return print(json.dumps(finite(table.T.to_dict()), indent=1))
+    printed = pd.read_csv(shipped("paper") / "mocose_table1.csv").query(
+        "metric == 'avg' and encoder in ('own', 'bert-base-uncased')"
+    )
+    paper = printed.set_index("system")["value"]
+    table["paper"] = [paper.get(BESIDE.get(label)) for label in table.index]
+    table.columns = [name.removesuffix(TASK) for name in table.columns]
+    print(table.to_string(float_format="%.2f", na_rep=""))
 
 
 def embed(encode: Encode, file: Path, out: BinaryIO) -> None:
-    """Writes the vectors of the file's lines, (lines, dim) float32, in NumPy's format."""
-    if not file.is_file():
-        raise InputError(
-            f"there is no file {str(file)!r}; give a text with one sentence a line."
-        )
+    """Writes the vectors of the file's lines, (lines, dim) float32, in NumPy's format.
+
+    Raises InputError where a vector has no numbers.
+    """
     lines = list(text_lines([file]))[:-1]  # the last one only marks the end
-    np.save(out, np.asarray(encode(lines), np.float32))
+    vectors = np.asarray(encode(lines), np.float32)
+    if odd := np.flatnonzero(~np.isfinite(vectors).all(axis=-1)).tolist():
+        what = f"the model's vector of line {odd[0] + 1} has no numbers (NaN)"
+        raise InputError(f"{what}; its weights are damaged.")
+    np.save(out, vectors)

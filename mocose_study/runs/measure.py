@@ -3,7 +3,7 @@
 import logging
 import platform
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict
 from importlib.metadata import version
 
@@ -14,9 +14,8 @@ import torch
 from mocose_lib.evaluation import evaluate, transfer
 from mocose_lib.evaluation.sts import Encode, cached, similarities
 from mocose_lib.trainer import Progress
-from mocose_study.claims import stats
 from mocose_study.config import Config
-from mocose_study.data import benchmarks, contents
+from mocose_study.data import benchmarks
 from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.data.git import TIME, code_at
 from mocose_study.data.labelled import TRANSFER, transfer_tasks
@@ -25,6 +24,8 @@ from mocose_study.fast.processor import default_device, instruction_sets, proces
 from mocose_study.systems import digests, fit, probe
 from mocose_study.systems.base import Fitted
 
+from .progress import interrupted_by_checkpoint
+
 log = logging.getLogger(__name__)
 PACKAGES = ("torch", "transformers", "datasets", "tokenizers", "numpy", "scipy")
 GRADES = 5  # of similarity, from 0 to 5 in STS-B
@@ -32,47 +33,40 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def measured(
-    config: Config,
-    checkpoint: Checkpoint,
-    device: str | None = None,
-    bar: bool = False,
-    save: Callable[[Fitted], object] | None = None,
-) -> dict:
-    """Trains `config`, on from `checkpoint` if it is there, and measures: its record.
+    config: Config, checkpoint: Checkpoint, device: str | None = None, bar: bool = False
+) -> tuple[dict, Fitted]:
+    """Trains `config`, on from `checkpoint` if it is there: its record, and the system.
 
-    `save` is called with the trained system. `seconds` counts interrupted parts, too.
+    `seconds` counts interrupted parts, too.
     """
     device = device or default_device()
     started = time.monotonic()
-    fitted = fit(config, checkpoint, device, bar)
+    with interrupted_by_checkpoint(checkpoint):
+        fitted = fit(config, checkpoint, device, bar)
     trained = time.monotonic()
-    if save:
-        save(fitted)
-    encode = cached(fitted.encode)
+    encode, progress = cached(fitted.encode), fitted.progress
     spread, quantiles = by_grade(encode, config)
     metrics = scores(encode, config) | probe.measure(encode, config.benchmark) | spread
-    if fitted.progress.history:
-        metrics["sts_last"] = fitted.progress.history[-1]["test"]
-    if collapsed := probe.collapsed_since(fitted.progress.history):
+    if progress.history:
+        metrics["sts_last"] = progress.history[-1]["test"]
+    if collapsed := probe.collapsed_since(progress.history):
         log.warning("training collapsed at %s", collapsed)
+    training = max(trained - started, progress.seconds)  # the latter has all parts
     record = {
         "config": asdict(config),
         "inputs": digests(config),
         "metrics": {name: round(float(value), 4) for name, value in metrics.items()},
         "cosines": quantiles,
         "spectrum": _rounded(probe.spectrum(encode, config.benchmark)),
-        "progress": plain(fitted.progress) | {"collapsed": collapsed},
+        "progress": plain(progress) | {"collapsed": collapsed},
+        "seconds": round(training + time.monotonic() - trained, 2),
+        "stamp": stamp(device, checkpoint.codes),
     }
-    training = max(trained - started, fitted.progress.seconds)  # this has all parts
-    record["seconds"] = round(training + time.monotonic() - trained, 2)
-    record["stamp"] = stamp(device)
-    if len(checkpoint.codes) > 1:
-        record["stamp"]["parts"] = checkpoint.codes
-    return record
+    return record, fitted
 
 
 def plain(progress: Progress) -> dict:
-    """The training's numbers; of the queue's staleness what `show.staleness` reads."""
+    """The training's numbers; of the queue's staleness what tables read."""
     kept = [
         {"step": row["step"], "retained": _rounded(row["retained"]), "n": row["n"]}
         for row in progress.staleness
@@ -110,8 +104,8 @@ def by_grade(encode: Encode, config: Config) -> tuple[dict[str, float], list]:
 
     First three metrics: the standard deviation of all cosines, that of the pairs with
     the highest grade, and the share of the cosines' variance that lies between grades.
-    Then the QUANTILES of each grade's cosines, the lowest grade first: GRADES equal parts
-    of the range of scores, NaN for one without pairs.
+    Then the QUANTILES of each grade's cosines, the lowest grade first: GRADES equal
+    parts of the range of scores, NaN for one without pairs.
     """
     tables = benchmarks.dev_tables(config.benchmark, config.dev)
     name, found = next(iter(similarities(encode, tables).items()))
@@ -127,23 +121,21 @@ def by_grade(encode: Encode, config: Config) -> tuple[dict[str, float], list]:
     return metrics, [_rounded(row) for row in quantiles.to_numpy()]
 
 
-def resampled_average(encode: Encode, config: Config) -> np.ndarray:
-    """The average over tasks on each resample of the test pairs: (resamples,)."""
-    tables = benchmarks.test_tables(config.benchmark)
-    by_task = [
-        stats.resampled(tables[name]["score"], similarity, config.resamples, seed)
-        for seed, (name, similarity) in enumerate(similarities(encode, tables).items())
-    ]
-    return np.mean(by_task, axis=0)
+def stamp(device: str, codes: list[dict]) -> dict:
+    """Code, packages, processor with its instruction sets, threads, time (UTC).
 
-
-def stamp(device: str) -> dict:
-    """Code, packages, processor with its instruction sets, threads, time (UTC)."""
-    return code_at() | {
-        "python": platform.python_version(),
-        "device": processor(device),
-        "instructions": instruction_sets(),
-        "threads": torch.get_num_threads(),
-        "packages": {package: version(package) for package in PACKAGES},
-        "finished": time.strftime(TIME, time.gmtime()),
-    }
+    `codes` is that of each part of the training, where it was interrupted.
+    """
+    parts = {"parts": codes} if len(codes) > 1 else {}
+    return (
+        code_at()
+        | parts
+        | {
+            "python": platform.python_version(),
+            "device": processor(device),
+            "instructions": instruction_sets(),
+            "threads": torch.get_num_threads(),
+            "packages": {package: version(package) for package in PACKAGES},
+            "finished": time.strftime(TIME, time.gmtime()),
+        }
+    )

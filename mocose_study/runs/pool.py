@@ -4,62 +4,96 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import as_completed
+from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 
 import torch
 from pebble import ProcessExpired, ProcessPool
+from torch.optim.optimizer import register_optimizer_step_post_hook
 from transformers.utils.logging import disable_progress_bar
 
 from mocose_study.config import InputError
 from mocose_study.fast.processor import default_device
 
+from .progress import after_each_step
+
+Outcome = tuple[object, object, Exception | None]
+
 
 def outcomes(
-    call: Callable, jobs: Iterable, workers: int
-) -> Iterator[tuple[object, object, Exception | None]]:
+    call: Callable,
+    jobs: Iterable,
+    workers: int,
+    count: Callable[[int], object] = lambda steps: None,
+) -> Iterator[Outcome]:
     """(job, call(job), None) or (job, None, error) of every job, as each ends.
 
-    `workers` single-threaded processes work side by side; 0: the jobs run in this one. All
+    `workers` single-threaded processes work side by side; 0: the jobs run in this one.
+    `count` is told now and then how many steps their optimisers have made. All
     processes are ended when the caller stops listening, or is killed.
     """
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        os._exit(1)  # a worker that imports its parent's script must not start another
+    steps = multiprocessing.get_context("spawn").Value("q")
     if workers == 0:
-        yield from (_outcome(job, partial(call, job)) for job in jobs)
+        with after_each_step(lambda: count(add(steps))):
+            yield from (_outcome(job, partial(call, job)) for job in jobs)
         return
     spawn = multiprocessing.get_context("spawn")
-    pool = ProcessPool(workers, initializer=start_worker, context=spawn)
+    pool = ProcessPool(workers, 0, start_worker, [steps], spawn)
     try:
-        futures = {pool.schedule(call, args=[job]): job for job in jobs}
-        for future in as_completed(futures):
-            yield _outcome(futures[future], future.result)
+        pending = {pool.schedule(call, args=[job]): job for job in jobs}
+        while pending:
+            for future in wait(pending, 1, FIRST_COMPLETED).done:
+                yield _outcome(pending.pop(future), future.result)
+            count(steps.value)
     finally:
         pool.stop()
         pool.join()
 
 
-def _outcome(job, result: Callable) -> tuple[object, object, Exception | None]:
+def _outcome(job, result: Callable) -> Outcome:
     try:
         return job, result(), None
     except ProcessExpired as killed:
         cause = f"its process was killed (exit code {killed.exitcode})"
         return job, None, InputError(f"{cause}; the same command goes on from here")
+    except BrokenProcessPool:
+        need = 'a script that starts runs needs `if __name__ == "__main__":`'
+        return job, None, InputError(f"no worker could start; {need}, or workers = 0")
     except Exception as error:
         return job, None, error
 
 
-def start_worker() -> None:
+def add(steps) -> int:
+    """One more step, counted over all processes."""
+    with steps:
+        steps.value += 1
+        return steps.value
+
+
+def start_worker(steps=None) -> None:
     """One thread computes. The main process answers Ctrl-C, and ends the worker."""
     torch.set_num_threads(1)
     disable_progress_bar()
+    if steps is not None:
+        register_optimizer_step_post_hook(lambda *_: add(steps))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    end_with_parent(lambda: os._exit(1))
+    end_with(multiprocessing.parent_process().pid)
 
 
-def end_with_parent(end: Callable[[], object]) -> None:
-    """Calls `end` once the process that started this one is gone, perhaps long since."""
-    parent = multiprocessing.parent_process()
-    threading.Thread(target=lambda: (parent.join(), end()), daemon=True).start()
+def end_with(parent: int) -> None:
+    """Ends this process at once when that process, which started it, is gone."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.2)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def worker_count(wanted: int | None) -> int:

@@ -7,8 +7,8 @@ from operator import attrgetter
 from pathlib import Path
 
 from filelock import FileLock, Timeout
-from tqdm.auto import tqdm
 
+from mocose_lib import Encoder
 from mocose_study.config import Config, InputError
 from mocose_study.data import benchmarks
 from mocose_study.data.atomic import sweep
@@ -21,18 +21,19 @@ from mocose_study.data.sources import warn_once
 from mocose_study.fast.processor import check_precision, default_device
 from mocose_study.fast.ranks import ranks
 from mocose_study.rewriting import text_augment
-from mocose_study.systems import SYSTEMS, check, fit
+from mocose_study.systems import SYSTEMS, check, digests, fit
 from mocose_study.systems.base import Fitted, load_encoder
 
-from .files import is_done, read_whole, run_file, run_id, write_run
+from .files import read_run, read_whole, run_file, run_id, write_run
 from .measure import measured
 from .pool import outcomes, worker_count
+from .progress import Bar, after_each_step
 
 log = logging.getLogger(__name__)
 SHARED = (  # fields that decide what runs train on
     "method encoder corpus corpus_size max_length batch_size benchmark dev selection "
     "text_augmentation augmentation_models augmentation_rate augmented_views positives "
-    "statistics vectors triplets"
+    "statistics vectors triplets eval_max_length"
 )
 
 
@@ -41,19 +42,21 @@ def make_run(
     path: Path,
     device: str | None = None,
     bar: bool = False,
-    save: Callable[[Fitted], object] | None = None,
+    then: Callable[[Fitted, dict], object] | None = None,
     wait: bool = True,
 ) -> bool:
     """Trains and measures `config`, unless its file `path` is there already.
 
     Interrupted at any moment, it goes on from its last checkpoint when called again,
     and ends with the same numbers. The file appears once, whole. While another process
-    makes the same run, it waits, or, without `wait`, returns False at once. `save` gets
-    the trained system, and has it trained anew.
+    makes the same run, it waits, or, without `wait`, returns False at once. `then` gets
+    the trained system, which is trained anew for it, and the record. The checkpoint
+    stays until that has ended. Raises InputError where a file that the run reads has
+    changed meanwhile.
     """
     checkpoint = checkpoint_of(path.stem)
     if ranks().rank:  # the first process measures, and writes
-        if save or read_whole(path) is None:
+        if then or read_whole(path) is None:
             device = device or default_device()
             fit(config, checkpoint, device, False)
         return True
@@ -64,10 +67,26 @@ def make_run(
     except Timeout:
         return False
     with lock:
-        if save or read_whole(path) is None:
-            write_run(path, measured(config, checkpoint, device, bar, save))
+        if then or read_whole(path) is None:
+            before = digests(config)
+            record, fitted = measured(config, checkpoint, device, bar)
+            if changed := [k for k in before if before[k] != record["inputs"].get(k)]:
+                checkpoint.delete()
+                what = f"{changed[0]} was changed while the run trained"
+                raise InputError(f"{what}; no run file is written, so run it again.")
+            write_run(path, record)
+            if then:
+                then(fitted, read_run(path))
         checkpoint.delete()
     return True
+
+
+def try_run(config: Config, bar: bool = True) -> dict:
+    """The record of a run of one's own, kept in the study's folder runs/."""
+    prepare([config], bar)
+    path = run_file(config, "", study_folder() / "runs")
+    make_run(config, path, bar=bar)
+    return read_run(path)
 
 
 def checkpoint_of(name: str) -> Checkpoint:
@@ -83,6 +102,8 @@ def prepare(configs: Sequence[Config], bar: bool = False) -> None:
     for config in configs:
         check(config)
         check_precision(config, device)
+        if not config.benchmark.strip():
+            raise InputError("benchmark = '' names no pairs; leave it out.")
         own = config.benchmark not in benchmarks.BENCHMARKS
         if own and config.selection == "dev" and not config.dev:
             warn_once(
@@ -97,9 +118,21 @@ def prepare(configs: Sequence[Config], bar: bool = False) -> None:
         text_augment.check(config, load_corpus(config.corpus, config.corpus_size))
     for config in sorted(sharing, key=lambda c: c in rewritten):  # these take long
         encoder = load_encoder(config, device if config in rewritten else "cpu")
+        check_length(config, encoder)
         benchmarks.dev_tables(config.benchmark, config.dev, config.selection == "blind")
         benchmarks.test_tables(config.benchmark)
         SYSTEMS[config.method].inputs(config, encoder, bar)
+
+
+def check_length(config: Config, encoder: Encoder) -> None:
+    """Raises InputError where more tokens are asked for than the encoder reads.
+
+    The default is no question: an encoder that reads less takes what it can.
+    """
+    asked, most = config.eval_max_length, encoder.positions
+    if asked > max(most, Config.eval_max_length):
+        name = f"{config.encoder!r} reads only {most} tokens"
+        raise InputError(f"eval_max_length = {asked}, but {name}.")
 
 
 def run_grid(
@@ -107,42 +140,54 @@ def run_grid(
     profile: str,
     workers: int | None = None,
     bar: bool = True,
+    folder: Path | None = None,
 ) -> list[Path]:
     """Runs what is missing, in `workers` processes side by side; 0: in this one.
+
+    folder: of one's own runs; else they are the study's, in data/runs.
 
     Waits at the end for runs that another grid makes just now. A failing run does not
     stop the others; all failures are reported at the end, as one InputError.
     """
     workers = worker_count(workers)
-    paths = {config: run_file(config, profile) for config in configs}
-    todo = missing = [config for config in paths if not is_done(config, profile)]
+    paths = {config: run_file(config, profile, folder) for config in configs}
+    records = {config: read_whole(path) for config, path in paths.items()}
+    missing = [config for config, record in records.items() if not record]
     failures: list[str] = []
-    for config in paths.keys() - missing:  # a kill may have come right after the file
+    for config in records.keys() - missing:  # a kill may have come right after the file
         checkpoint_of(paths[config].stem).delete()
     if missing:
         prepare(missing, bar)
-    count = {"total": len(paths), "initial": len(paths) - len(missing)}
-    with tqdm(**count, desc=f"{profile} runs", disable=not bar or not missing) as shown:
-        for wait in (False, True):
-            if not todo:
-                break
-            if wait:
-                log.info("waiting for %d runs that another process makes", len(todo))
-            elsewhere = []
-            attempt = partial(_attempt, profile=profile, wait=wait)
-            for config, made, error in outcomes(attempt, todo, workers):
-                if error:
-                    failures.append(f"{run_id(config)}: {str(error).rstrip('.')}")
-                if made or error:
-                    shown.update()
-                else:
-                    elsewhere.append(config)
-            todo = elsewhere
+    done = filter(None, records.values())
+    with Bar(f"{profile} runs", missing, done, workers, bar and missing) as steps:
+        todo = _round(missing, paths, workers, False, steps, failures)
+        if todo:
+            log.info("waiting for %d runs that another process makes", len(todo))
+        _round(todo, paths, workers, True, steps, failures)
     if failures:
         told = "; ".join(failures[:3])
         raise InputError(f"{len(failures)} of {len(missing)} runs failed; {told}.")
     return list(paths.values())
 
 
-def _attempt(config: Config, profile: str, wait: bool) -> bool:
-    return make_run(config, run_file(config, profile), wait=wait)
+def _round(configs, paths, workers, wait, bar: Bar, failures: list[str]) -> list:
+    """Runs what no other process makes, and returns the rest; with `wait` all."""
+    elsewhere = []
+    attempt, before = partial(_attempt, wait=wait), bar.counted
+    jobs = [(config, paths[config]) for config in configs]
+    told = outcomes(attempt, jobs, workers, lambda steps: bar.count(before + steps))
+    for (config, path), steps, error in told:
+        if error:
+            failures.append(f"{run_id(config)}: {str(error).rstrip('.')}")
+        if steps is None and not error:
+            elsewhere.append(config)
+        else:
+            bar.finish(config, steps or 0, read_whole(path))
+    return elsewhere
+
+
+def _attempt(job: tuple[Config, Path], wait: bool) -> int | None:
+    """Makes a run: the steps that it took, or None while another process makes it."""
+    steps: list[int] = []
+    with after_each_step(lambda: steps.append(1)):
+        return len(steps) if make_run(*job, wait=wait) else None

@@ -1,67 +1,234 @@
-"""`make study`: a process that makes the study, and nothing left of it after a kill.
+"""The study of a profile: the runs of its notebooks, then the notebooks that wait.
 
-PROFILE, NOTEBOOKS, DATA and CORES come from the environment, so that no shell reads
-them; what is on the command line goes to Snakemake. This process imports nothing that
-takes time, so that Ctrl-C is one line at any moment.
+A notebook waits where it, its executed copy, a figure or a run of it is not as it was
+when the notebook was last executed. Its marker has their checksums.
 """
 
-import multiprocessing
+import json
 import os
-import signal
-import sys
+import re
+import time
+from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
+from filelock import FileLock, Timeout
 
-def main() -> int:
-    """Exit codes: Snakemake's; 2 bad input, said in one sentence; 130 interrupted."""
-    make = int(os.environ.get("MOCOSE_MAKE", os.getppid()))
-    os.environ |= surroundings(dict(os.environ))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # and so does what is started here
-    job = multiprocessing.get_context("spawn").Process(target=study)
-    job.start()
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+from mocose_study.config import Config, InputError, choose, configure, vary
+from mocose_study.data import benchmarks, corpora, encoders
+from mocose_study.data.atomic import write_atomically
+from mocose_study.data.files import cache_folder, study_folder
+from mocose_study.data.labelled import transfer_tasks
+from mocose_study.data.sources import data_file, sha256
+from mocose_study.fast.processor import default_device, processor
+from mocose_study.sections import SECTIONS
+from mocose_study.systems import SYSTEMS, fit
+
+from .files import read_whole, run_file
+from .pool import end_with, outcomes, worker_count
+from .progress import after_each_step, seconds_of
+from .run import run_grid
+
+NAME = re.compile(r"\d\d_\w+", re.ASCII)  # of a section's notebook; copies have others
+
+
+def study(profile: str, wanted: str = "", workers: int | None = None) -> None:
+    """Makes what is missing of the notebooks `wanted`, as "04 20", or of all.
+
+    Raises InputError before any work where data or encoders are missing, and at the
+    end for what has failed.
+    """
+    if "MAKELEVEL" in os.environ:
+        end_with(os.getppid())
+    runs = {name: configs_of(name, profile) for name in notebooks(wanted)}
+    workers = worker_count(workers)
+    configs = list(dict.fromkeys(c for found in runs.values() for c in found))
+    records = {c: read_whole(run_file(c, profile)) for c in configs}
+    check([c for c, record in records.items() if not record], profile)
+    cache_folder().mkdir(parents=True, exist_ok=True)
+    lock = FileLock(cache_folder() / "study.lock")
     try:
-        while job.is_alive() and os.getppid() == make:
-            job.join(0.2)
-    except KeyboardInterrupt:
-        told = "what is done is kept, and the same command makes the rest"
-        sys.stderr.write(f"make study: interrupted; {told}\n")
-        return 130
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(job.pid, signal.SIGKILL)  # everything is made to go on after that
-        job.kill()
-    return job.exitcode or 0
+        lock.acquire(timeout=0)
+    except Timeout:
+        print("another study is at work in this folder; waiting for it", flush=True)
+        lock.acquire()
+    with lock:
+        print("\n".join(plan(profile, runs, records, workers)), flush=True)
+        failures = []
+        try:
+            run_grid(configs, profile, workers)
+        except InputError as failed:
+            failures.append(str(failed))
+        paths = {n: [run_file(c, profile) for c in found] for n, found in runs.items()}
+        whole = (n for n, files in paths.items() if all(f.exists() for f in files))
+        waiting = [name for name in whole if not is_as_made(name, profile)]
+        execution = partial(execute, profile=profile)
+        for name, _, error in outcomes(execution, waiting, workers):
+            print(f"{name}: {error or 'executed'}", flush=True)
+            failures += [str(error)] if error else []
+    if failures:
+        raise InputError(failures[0])
 
 
-def study() -> None:
-    """Leads a process group: all that it starts ends with it, and with `main`."""
-    os.setsid()
-    from mocose_study.runs import plan, pool
+def notebooks(wanted: str = "") -> list[str]:
+    """Notebooks of sections, by number or name; all without `wanted`.
 
-    pool.end_with_parent(lambda: os.killpg(0, signal.SIGKILL))
-    sys.exit(plan.make(sys.argv[1:]))
+    Says which other notebooks are left out.
+    """
+    there = sorted(p.stem for p in (study_folder() / "notebooks").glob("[0-9]*.ipynb"))
+    known: dict[str, list[str]] = {}
+    for name in there:
+        if NAME.fullmatch(name):
+            known.setdefault(name[:2], []).append(name)
+            known[name] = [name]
+        else:
+            print(f"{name!r} is left out, since it is no section's notebook")
+    found = (choose(known, word, "notebook") for word in wanted.split() or known)
+    return sorted({name for names in found for name in names})
 
 
-def surroundings(given: dict[str, str]) -> dict[str, str]:
-    """What makes the study need no home, no user name, and no Python but its own."""
-    own = Path("data/cache/home").resolve()
-    caches = given.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
-    return {
-        "USER": "study",
-        "HF_HOME": str(Path(caches, "huggingface")),  # stays where the user has it
-        **given,
-        "XDG_CACHE_HOME": str(own),
+def sections_of(notebook: str) -> list[str]:
+    return [name for name, section in SECTIONS.items() if section.notebook == notebook]
+
+
+def configs_of(notebook: str, profile: str, seeds=None) -> list[Config]:
+    """The runs of a notebook's sections, each once."""
+    own = (SECTIONS[name].configs(profile, seeds) for name in sections_of(notebook))
+    return list(dict.fromkeys(config for found in own for config in found))
+
+
+def needs(config: Config) -> Iterable[tuple]:
+    """What a run reads: its kind, what opens it, and its name."""
+    yield "benchmark", benchmarks.test_tables, config.benchmark
+    reads = SYSTEMS[config.method].reads
+    if "encoder" in reads:
+        for name in (config.encoder, *config.augmentation_models):
+            yield "encoder", encoders.source, name
+    if "corpus" in reads:
+        yield "corpus", corpora.corpus_files, config.corpus
+    for name in {"vectors", "triplets"} & {*reads}:
+        yield "file", data_file, getattr(config, name)
+    if config.transfer:
+        yield "the transfer tasks of", lambda name: transfer_tasks(), "SentEval"
+
+
+def check(configs: Iterable[Config], profile: str) -> None:
+    """Raises InputError, one sentence, with all that these runs need and nobody has."""
+    lacking = {}
+    for kind, opened, name in dict.fromkeys(need for c in configs for need in needs(c)):
+        try:
+            opened(name)
+        except InputError as cause:
+            lacking[f"{kind} {name}"] = str(cause).rstrip(".")
+    if lacking:
+        first = f"of the first: {next(iter(lacking.values()))}"
+        raise InputError(f"profile {profile} lacks {', '.join(lacking)}; {first}.")
+
+
+def plan(profile: str, runs: dict, records: dict, workers: int) -> list[str]:
+    """What there is to do, and the hours that it takes by the runs that are there.
+
+    Where there are none, by the steps of some seconds. A line for each notebook follows
+    where the encoder is one of the large ones of the hub.
+    """
+    missing = [config for config, record in records.items() if not record]
+    known = [record for record in records.values() if record]
+    if missing and not known:
+        known = trial(max(missing, key=lambda config: config.method == "mocose"))
+    large = configure(profile).encoder in encoders.PINNED
+    side = 1 if large else max(min(workers, len(missing)), 1)
+
+    def hours(configs: Iterable[Config]) -> str:
+        seconds = seconds_of([c for c in configs if c in missing], known)
+        return "hours unknown" if seconds is None else f"{seconds / 3600 / side:.1f} h"
+
+    lines = [f"{profile}: {len(missing)} of {len(records)} runs to make"]
+    if missing:
+        lines[0] += f", {hours(missing)} on {processor(default_device())}"
+        of_each = ((name, set(found) & set(missing)) for name, found in runs.items())
+        lines += [f"  {name}: {hours(own)}" for name, own in of_each if large and own]
+    return lines
+
+
+def trial(config: Config, most: float = 20.0, steps: int = 10) -> list[dict]:
+    """A record with the seconds of a run by its first steps; none where none ends.
+
+    It trains for `most` seconds, or so many `steps`.
+    """
+    ends: list[float] = []
+
+    def note() -> None:
+        ends.append(time.monotonic())
+        if len(ends) > steps or (len(ends) > 1 and ends[-1] - ends[0] > most):
+            raise InterruptedError
+
+    few = vary(config, corpus_size=min(config.corpus_size, 4_000))
+    with suppress(InterruptedError, RuntimeError), after_each_step(note):
+        fit(few, None, default_device(), False)
+    if len(ends) < 2:
+        return []
+    seconds = config.steps * (ends[-1] - ends[0]) / (len(ends) - 1)
+    return [{"seconds": seconds, "config": vars(config)}]
+
+
+def files_of(notebook: str, profile: str) -> dict[str, str]:
+    """Checksums of a notebook's source, executed copy, figures and runs.
+
+    One without sections, such as the ledger, has the runs of all.
+    """
+    everyone, folder = {s.notebook for s in SECTIONS.values()}, study_folder()
+    owners = [notebook] if notebook in everyone else everyone
+    runs = (run_file(c, profile) for name in owners for c in configs_of(name, profile))
+    figures = sorted(folder.glob(f"figures/{profile}/{notebook[:2]}_*"))
+    own = (folder / "notebooks" / f"{notebook}.ipynb", executed(notebook, profile))
+    there = (path for path in (*own, *figures, *runs) if path.is_file())
+    return {str(path.relative_to(folder)): sha256(path) for path in there}
+
+
+def executed(notebook: str, profile: str) -> Path:
+    return study_folder() / "data" / "executed" / profile / f"{notebook}.ipynb"
+
+
+def marker_of(notebook: str, profile: str) -> Path:
+    return cache_folder() / "done" / profile / f"{notebook}.json"
+
+
+def is_as_made(notebook: str, profile: str) -> bool:
+    marker = marker_of(notebook, profile)
+    if not marker.exists():
+        return False
+    return json.loads(marker.read_text()) == files_of(notebook, profile)
+
+
+def execute(notebook: str, profile: str) -> None:
+    """Executes a notebook by papermill. Raises InputError for a cell that fails."""
+    own = cache_folder().resolve() / "home"  # there need be no other that is writable
+    os.environ |= {
         "IPYTHONDIR": str(own / "ipython"),
         "MPLCONFIGDIR": str(own / "matplotlib"),
         "JUPYTER_RUNTIME_DIR": str(own / "jupyter"),
         "JUPYTER_PATH": "",  # else its kernels come first
         "JUPYTER_PREFER_ENV_PATH": "1",
-        "PATH": os.pathsep.join((str(Path(sys.executable).parent), given["PATH"])),
     }
+    own.mkdir(parents=True, exist_ok=True)
+    import papermill
 
-
-if __name__ == "__main__":
-    sys.exit(main())
+    folder, made = study_folder(), executed(notebook, profile)
+    part = cache_folder() / "logs" / profile / made.name
+    for parent in (made.parent, part.parent):
+        parent.mkdir(parents=True, exist_ok=True)
+    source, values = folder / "notebooks" / made.name, {"profile": profile}
+    if sections_of(notebook):
+        values["mine"] = {}  # "Try it" is for people
+    options = {"kernel_name": "python3", "progress_bar": False, "cwd": folder}
+    before = sha256(source)
+    try:
+        papermill.execute_notebook(source, part, values, **options)
+    except papermill.PapermillExecutionError as failed:
+        why = f"{failed.ename}: {failed.evalue}".splitlines()[0]
+        raise InputError(f"a cell fails, see {part}; {why}") from None
+    os.replace(part, made)
+    sums = files_of(notebook, profile) | {f"notebooks/{made.name}": before}
+    text = json.dumps(sums)
+    write_atomically(marker_of(notebook, profile), lambda p: p.write_text(text))

@@ -20,8 +20,6 @@ from mocose_study.rewriting import text_augment
 
 from .probe import Probe
 
-TOKENIZERS: dict[str, object] = {}  # by content: runs tokenise the test sets once
-
 
 @dataclass
 class Fitted:
@@ -65,13 +63,12 @@ def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> 
     options = {"dropout": config.dropout, "max_length": config.eval_max_length}
     folder = encoders.source(config.encoder)
     encoder = kind.load(folder, config.pooling, **options).to(device)
-    content = repr(encoder.tokenizer) + encoder.tokenizer.backend_tokenizer.to_str()
-    encoder.tokenizer = TOKENIZERS.setdefault(content, encoder.tokenizer)
     if config.encoder_init == "random":
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             model = AutoModel.from_config(encoder.model.config)
-        model.pooler = None  # the encoder has its own, which stays
+        if hasattr(model, "pooler"):
+            model.pooler = nn.Identity()  # the encoder has its own, which stays
         encoder.model = model.to(device).eval()
     if config.fast:
         accelerate(encoder)
@@ -81,7 +78,7 @@ def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> 
 def training_ids(config: Config, encoder: Encoder, bar: bool = False):
     """Token ids of the training sentences, truncated to `max_length`: a Dataset.
 
-    Its columns are input_ids, length, document, and those of rewritten views.
+    Its columns are input_ids, document, and those of rewritten views.
     """
     check_positions(config, encoder)
     corpus = corpora.load_corpus(config.corpus, config.corpus_size)
@@ -109,7 +106,7 @@ def documents(config: Config, ids) -> np.ndarray:
 
     Raises InputError on a corpus whose files have no empty lines between documents.
     """
-    numbers, name = corpora.column(ids, "document"), config.corpus
+    numbers, name = ids.data.table.column("document").to_numpy(), config.corpus
     files = 1 if corpora.hub_name(name) else len(corpora.corpus_files(name))
     if len(np.unique(numbers)) <= files:
         raise InputError(
@@ -161,17 +158,17 @@ class Model(System, nn.Module):
     """An encoder and whatever is trained beside it; `encode` is what is measured.
 
     `inputs` reads what it trains on: token ids where a model does not say otherwise.
-    `lengths` has a number for each training example.
+    `examples` are as many as those.
     """
 
     draws, pooler = True, False
     encoder_kind = Encoder
     inputs = staticmethod(training_ids)
 
-    def __init__(self, config: Config, encoder: Encoder, ids, lengths=None):
+    def __init__(self, config: Config, encoder: Encoder, ids):
         super().__init__()
-        self.config, self.encoder, self.ids = config, encoder, ids
-        self.lengths = corpora.column(ids, "length") if lengths is None else lengths
+        self.config, self.encoder = config, encoder
+        self.ids = self.examples = ids
 
     def batch_loss(self, rows: np.ndarray, generator: Generator) -> Float[Tensor, ""]:
         """The loss of a batch: of the training examples with the numbers `rows`."""
@@ -208,10 +205,9 @@ class SystemTrainer(Trainer):
 
 def train_system(config: Config, model: Model, checkpoint=None, bar=True) -> Fitted:
     """Trains `model` in place and leaves the chosen weights in it."""
-    model.encoder.check_dropout()
     torch.manual_seed(config.seed)
     evaluation = Evaluation(config, model.encode, model.encode)
     options = evaluation.options(checkpoint, bar)
     trainer = SystemTrainer(config, model)
-    progress = trainer.run(model.lengths, name=config.method, **options)
+    progress = trainer.run(model.examples, name=config.method, **options)
     return evaluation.fitted(progress, model.encoder)

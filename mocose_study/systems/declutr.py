@@ -47,7 +47,7 @@ class DeCLUTR(Model):
     saved_whole = staticmethod(lambda config: True)
 
     def __init__(self, config: Config, encoder: Encoder, inputs: list[np.ndarray]):
-        super().__init__(config, encoder, inputs, [config.max_length] * len(inputs))
+        super().__init__(config, encoder, inputs)
         self.masked_words = MaskedWords(config, encoder)
 
     @staticmethod

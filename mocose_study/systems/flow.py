@@ -53,8 +53,7 @@ class Flow(Model):
     inputs = staticmethod(statistics_texts)
 
     def __init__(self, config: Config, encoder: Encoder, inputs: list[str]):
-        lengths = [config.max_length] * len(inputs)  # a vector has none
-        super().__init__(config, encoder.requires_grad_(False), inputs, lengths)
+        super().__init__(config, encoder.requires_grad_(False), inputs)
         steps = (Step(encoder.width, WIDTH) for _ in range(STEPS))
         self.steps = nn.ModuleList(steps).to(encoder.device)
         self.vectors = torch.from_numpy(encoder.encode(inputs)).to(encoder.device)

@@ -7,7 +7,6 @@ from mocose_lib.augment import distorted
 from mocose_lib.evaluation.sts import Encode
 from mocose_lib.train import Text
 from mocose_study.config import Config
-from mocose_study.data.corpora import column
 from mocose_study.fast.ranks import ranks
 from mocose_study.rewriting import text_augment
 
@@ -25,7 +24,7 @@ class TrainingText(Text):
     """Token ids of the training sentences; the views may be rewritten."""
 
     def __init__(self, ids):
-        self.ids, self.lengths = ids, column(ids, "length")
+        self.ids = ids
 
     def views(self, rows, generator: torch.Generator):
         return text_augment.views(self.ids[rows])

@@ -17,7 +17,6 @@ from mocose_lib.heads import draw_layers
 from mocose_lib.loss import info_nce
 from mocose_lib.shapes import Vectors
 from mocose_study.config import Config
-from mocose_study.data.corpora import column
 from mocose_study.rewriting.text_augment import views
 from mocose_study.rewriting.tokens import shortened
 
@@ -44,7 +43,8 @@ class SimCSE(Model):
 
     def __init__(self, config: Config, encoder: Encoder, inputs):
         ids, self.first_rows, self.second_rows = inputs
-        super().__init__(config, encoder, ids, column(ids, "length")[self.first_rows])
+        super().__init__(config, encoder, ids)
+        self.examples = self.first_rows
         self.mlp = make_mlp(config, encoder)
         both = nn.ModuleList([encoder, self.mlp])
         self.second = copy.deepcopy(both) if config.two_encoders else None

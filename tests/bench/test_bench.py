@@ -27,13 +27,15 @@ def test_operations_of_a_linear_layer_by_hand():
 
 
 @pytest.mark.parametrize(("fast", "expected"), [(True, 1_440_768), (False, 2_653_184)])
-def test_operations_of_a_mocose_step_by_hand(small, monkeypatch, fast, expected):
+def test_operations_of_a_mocose_step_by_hand(small, study, monkeypatch, fast, expected):
     """4 sentences of 16 tokens, 2 layers x 16. A layer: 98,304 for query, key, value,
     32,768 each for scores, mixture, output, 131,072 up and down; for [CLS] alone 24,576
     in all. The online branch counts three times, the target once; so do 4 and 2 maps of
     the heads with 2,048 each. The queue has 2 x 1,536."""
-    sizes = dict(corpus_size=400, queue_init=12, batch_negatives=False)
-    config = small(batch_lengths="one", fast=fast, **sizes)
+    text = study / "long.txt"
+    text.write_text("a man plays the guitar while two dogs run over a field\n" * 64)
+    sizes = dict(corpus=str(text), queue_init=12, batch_negatives=False)
+    config = small(fast=fast, **sizes)
     monkeypatch.setattr(
         Encoder, "check_dropout", lambda _: None
     )  # before the first step

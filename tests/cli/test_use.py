@@ -1,7 +1,9 @@
-"""A trained model can be taken away: saved, loaded by others, evaluated, turned into vectors."""
+"""A trained model is taken away: saved, loaded by others, evaluated, made vectors of."""
 
+import errno
 import io
 import json
+import os
 
 import numpy as np
 import pandas as pd
@@ -9,18 +11,23 @@ import pytest
 from texts import SENTENCES, hashed_words
 
 from mocose_lib import Encoder, InputError, evaluate
-from mocose_study.cli.single import Run
+from mocose_study.cli import run as command
+from mocose_study.cli.run import Run
 from mocose_study.data import benchmarks, encoders, labelled
 from mocose_study.data.corpora import text_lines
 from mocose_study.results import use
+from mocose_study.runs import run as runs
 from mocose_study.runs.files import read_run
+
+SAID: list[str] = []  # by the run of `saved`
 
 
 @pytest.fixture
 def saved(small, study, capsys):
     """A run through `mocose run --save`: its Config, record and the folder."""
-    config = small(resamples=20, eval_max_length=75)  # all that it can read
+    config = small(eval_max_length=75)  # all that it can read
     Run(config=config, save=study / "mine", out=study / "own").main()
+    SAID[:] = capsys.readouterr().out.splitlines()
     (file,) = (study / "own").glob("*.json")
     return config, read_run(file), study / "mine"
 
@@ -49,16 +56,36 @@ def test_a_pooler_that_nothing_has_trained_scores_nothing(saved):
         use.encode_of(str(saved[2]), "cls_pooler")
 
 
-def test_systems_stand_beside_a_model_as_text_and_as_json(capsys, monkeypatch):
-    others = pd.DataFrame(
-        {"label": ["SimCSE", "SimCSE"], "sts_avg": [1.0, 2.0], "seed": [0, 1]}
-    )
-    monkeypatch.setattr(use, "table_of", lambda grid, profile: others)
-    use.show({"sts_avg": 50.0}, beside="tiny")
-    assert capsys.readouterr().out.split()[-3:] == ["sts_avg", "50.00", "1.50"]
-    use.show({"sts_avg": float("nan")}, True, "tiny")
+def test_systems_stand_beside_a_model_with_the_papers_averages(capsys, monkeypatch):
+    columns = {"sts_avg": [1.0, 2.0, 3.0], "A test all": [5.0, 5.0, 6.0]}
+    labels = ["SimCSE", "SimCSE", "SimCSE, larger"]
+    runs = pd.DataFrame({"label": labels, "seed": [0, 1, 0], **columns})
+    monkeypatch.setattr(use, "table_of", lambda section, profile: runs)
+    scores = {"sts_avg": 50.0, "A test all": float("nan"), "A test mean": 1.0}
+    use.show_beside(scores, "tiny", False, False)
+    head, mine, simcse = map(str.split, capsys.readouterr().out.splitlines())
+    assert head == ["sts_avg", "A", "test", "paper"] or head == [
+        "sts_avg",
+        "A",
+        "paper",
+    ]
+    assert mine == ["this", "model", "50.00"]
+    assert simcse == ["SimCSE", "1.50", "5.00", "76.25"]
+    use.show_beside(scores, "tiny", True, True)
     found = json.loads(capsys.readouterr().out)
-    assert found == {"this model": {"sts_avg": None}, "SimCSE": {"sts_avg": 1.5}}
+    assert found["this model"] == {"sts_avg": 50.0, "A test all": None}
+    assert found["SimCSE, larger"] == {"sts_avg": 3.0, "A test all": 6.0}
+
+
+def test_a_run_ends_with_what_it_has_brought(saved, capsys):
+    """`saved` printed nothing else of the training: no dictionaries beside the bar."""
+    config, record, _ = saved
+    before = use.untrained(config)
+    assert use.gain(before, 50.0) == (
+        f"untrained {before:.2f}, trained 50.00: {50 - before:+.2f}"
+    )
+    trained = record["metrics"]["sts_avg"]
+    assert SAID[-1].strip() == use.gain(before, trained)
 
 
 def test_the_card_says_what_it_is(saved):
@@ -67,11 +94,9 @@ def test_the_card_says_what_it_is(saved):
     for text in (
         config.encoder,
         "64 sentences",
-        "`batch_lengths = '",
         record["id"],
         '"queue_size": 12',
         f"sts_avg: {record['metrics']['sts_avg']:.2f}",
-        "95 % interval",
         "CC BY-SA",
         "license: cc-by-sa-3.0",
         "Findings of ACL 2022",
@@ -136,20 +161,16 @@ def test_any_function_is_measured_on_any_files(study):
         return hashed_words(sentences, 64)
 
     file = study / "data" / "open" / "snli2017.tsv"
-    found = use.measure(encode, [str(file)])
-    assert found == {
-        "sts_avg": found["snli2017 test all"],
-        "snli2017 test all": evaluate(encode, {"x": benchmarks.read_pairs(file)})[
-            "average"
-        ],
-    }
-    assert len(use.measure(encode, [])) == 4  # the open ones
+    found = use.measure(encode, use.pairs_of([file]))
+    wanted = evaluate(encode, {"x": benchmarks.read_pairs(file)})["average"]
+    assert found == {"sts_avg": wanted, "snli2017 test all": wanted}
+    assert len(use.measure(encode, use.pairs_of())) == 4  # the open ones
 
 
 def test_real_tasks_and_transfer_without_files(real_data, monkeypatch):
     one = {"CR": labelled.transfer_task("CR")}
     monkeypatch.setattr(use, "transfer_tasks", lambda: one)
-    found = use.measure(lambda s: hashed_words(s, 32), [], with_transfer=True)
+    found = use.measure(lambda s: hashed_words(s, 32), use.pairs_of(), True)
     assert {"STS12 test all", "SICK-R test all", "CR test"} <= set(found)
 
 
@@ -164,3 +185,55 @@ def test_embed_writes_one_vector_per_line(encoder, study):
         vectors, encoder.encode(SENTENCES[:3])
     )
     assert list(text_lines([file]))[:-1] == SENTENCES[:3]
+
+
+def test_embed_refuses_vectors_without_numbers(study):
+    (study / "mine.txt").write_text("one\ntwo\n")
+    vectors, out = np.array([[1.0, 2.0], [1.0, np.nan]]), io.BytesIO()
+    with pytest.raises(InputError, match=r"vector of line 2 has no numbers \(NaN\)"):
+        use.embed(lambda lines: vectors, study / "mine.txt", out)
+    assert not out.getvalue()
+
+
+# --- what must not be lost, or written elsewhere ---
+def full(*_, **__):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_disk_that_is_full_at_the_end_costs_no_training(
+    small, study, eager, monkeypatch
+):
+    """The log goes without; the save fails in a sentence, and the checkpoint stays."""
+    config = small()
+    again = Run(
+        config=config, save=study / "mine", out=study / "own", log=study / "log"
+    )
+    with monkeypatch.context() as disk:
+        disk.setattr("mocose_study.runs.files.write_curves", full)
+        disk.setattr(Encoder, "save", full)
+        with pytest.raises(InputError, match=r"mine cannot be written .*No space left"):
+            again.main()
+    checkpoint = runs.checkpoint_of(again.path().stem)
+    assert again.path().exists() and checkpoint.read()["progress"]["step"] == 6
+    monkeypatch.setattr("torch.Tensor.backward", lambda *_: pytest.fail("trained"))
+    again.main()
+    assert (study / "mine" / "mocose.json").exists() and not checkpoint.path.exists()
+
+
+def test_a_full_disk_is_told_with_the_folder_before_the_training(study, monkeypatch):
+    monkeypatch.setattr(command.os, "fsync", full)
+    with pytest.raises(InputError, match="own cannot be written: No space left"):
+        command.check_writable(study / "own")
+
+
+def test_saving_follows_no_link_and_keeps_to_the_users_mask(saved):
+    _, record, folder = saved
+    other = folder.parent / "other"
+    other.write_text("another's")
+    (folder / "README.md").unlink()
+    (folder / "README.md").symlink_to(other)
+    use.save(use.Fitted(len, encoder=Encoder.load(folder)), record, folder)
+    assert other.read_text() == "another's" and not (folder / "README.md").is_symlink()
+    mask = os.umask(0)
+    os.umask(mask)
+    assert (folder / "README.md").stat().st_mode & 0o777 == 0o666 & ~mask

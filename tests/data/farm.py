@@ -18,42 +18,29 @@ PAIRS = [
     (0.5, "Rain fell.", "Two ducks sang."),
     (3.0, "One duck swam.", "A duck was swimming."),
 ]
+HEADER = "score\tsentence1\tsentence2"
+STS = "STS12 STS13 STS14 STS15 STS16 STSB.dev STSB.test SICKR.dev SICKR.test".split()
 
 
-def table(pairs=PAIRS, header="score\tsentence1\tsentence2") -> str:
-    return "\n".join([header, *("\t".join(map(str, pair)) for pair in pairs), ""])
+def table(pairs=PAIRS) -> str:
+    return "\n".join([HEADER, *("\t".join(map(str, pair)) for pair in pairs), ""])
 
 
 def make(folder: Path) -> Path:
     """Two files of a corpus and every STS task."""
-    (folder / "corpus").mkdir(parents=True)
-    (folder / "sts").mkdir()
+    for part in ("corpus", "sts"):
+        (folder / part).mkdir(parents=True)
     for i, lines in enumerate((LINES[:4], LINES[4:])):
-        with lzma.open(
-            folder / "corpus" / f"part_{i}.txt.xz", "wt", encoding="utf-8"
-        ) as file:
-            file.write("\n".join(lines))
-    for name in (
-        "STS12",
-        "STS13",
-        "STS14",
-        "STS15",
-        "STS16",
-        "STSB.dev",
-        "STSB.test",
-        "SICKR.dev",
-        "SICKR.test",
-    ):
+        text = lzma.compress("\n".join(lines).encode())
+        (folder / "corpus" / f"part_{i}.txt.xz").write_bytes(text)
+    for name in STS:
         (folder / "sts" / f"{name}.tsv").write_text(table())
     return folder
 
 
 def write_sums(folder: Path) -> None:
     files = sorted(path for path in folder.rglob("*.*") if path.is_file())
-    sums = [
-        (hashlib.sha256(p.read_bytes()).hexdigest(), p.relative_to(folder))
-        for p in files
-    ]
-    (folder / "SHA256SUMS").write_text(
-        "".join(f"{s}  {p.as_posix()}\n" for s, p in sums)
-    )
+    sums = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
+    names = [path.relative_to(folder).as_posix() for path in files]
+    lines = (f"{s}  {name}\n" for s, name in zip(sums, names, strict=True))
+    (folder / "SHA256SUMS").write_text("".join(lines))

@@ -9,7 +9,7 @@ import pytest
 from mocose_study.config import InputError
 from mocose_study.data import benchmarks
 
-HEADER = "score\tsentence1\tsentence2\n"
+HEADER = f"{farm.HEADER}\n"
 
 
 @pytest.fixture
@@ -25,12 +25,8 @@ def own(study, text, name="mine.tsv"):
 
 
 def test_the_open_pairs_are_three_tasks_and_one_that_chooses(study):
-    sizes = {name: len(table) for name, table in benchmarks.test_tables("open").items()}
-    assert sizes == {
-        "images2015 test": 750,
-        "snli2017 test": 250,
-        "postediting2016 test": 244,
-    }
+    sizes = [len(table) for table in benchmarks.test_tables("open").values()]
+    assert sizes == [750, 250, 244]
     ((name, dev),) = benchmarks.dev_tables("open").items()
     assert name == "images2014 dev" and len(dev) == 750
     assert all(len(table) == 60 for table in benchmarks.test_tables("sample").values())
@@ -50,15 +46,10 @@ def test_the_seven_tasks_are_read_from_the_data_folder(folder):
 
 
 def test_files_of_ones_own_test_and_one_named_chooses(study):
-    a, b = (
-        own(study, farm.table(), "a.tsv"),
-        own(study, farm.table(farm.PAIRS[:2]), "b.tsv"),
-    )
-    tables = benchmarks.test_tables(f"{a},{b}")
-    assert {name: len(table) for name, table in tables.items()} == {
-        "a test": 3,
-        "b test": 2,
-    }
+    a = own(study, farm.table(), "a.tsv")
+    b = own(study, farm.table(farm.PAIRS[:2]), "b.tsv")
+    sizes = {k: len(table) for k, table in benchmarks.test_tables(f"{a},{b}").items()}
+    assert sizes == {"a test": 3, "b test": 2}
     assert list(benchmarks.dev_tables(f"{a},{b}")) == ["images2014 dev"]
     assert list(benchmarks.dev_tables(str(a), str(b))) == ["b dev"]
     a.write_text(farm.table(farm.PAIRS[1:]))  # changed in place: read again
@@ -67,9 +58,7 @@ def test_files_of_ones_own_test_and_one_named_chooses(study):
 
 def test_a_file_may_have_commas_in_its_name(study):
     names = ["a, b,c.tsv", "plain.tsv"]
-    for name in names:
-        (study / name).write_text("score\tsentence1\tsentence2\n1\ta\tb\n2\tc\td\n")
-    both = ",".join(str(study / name) for name in names)
+    both = ",".join(str(own(study, farm.table(), name)) for name in names)
     assert list(benchmarks.test_tables(both)) == ["a, b,c test", "plain test"]
     assert list(benchmarks.dev_tables("open", str(study / names[0]))) == ["a, b,c dev"]
     assert benchmarks.files_of("x.tsv,y.tsv") == ["x.tsv", "y.tsv"]
@@ -82,36 +71,29 @@ def test_two_files_of_one_name_are_refused(study):
         benchmarks.test_tables(f"{a},{b}")
 
 
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        ("", "no tab-separated text with a header"),
-        (HEADER, "has 0 pairs"),
-        (HEADER + "1\tOne.\tTwo.\n1\tThree.\tFour.\n", "scores that are all equal"),
-        (
-            "score\tsentence1\n3\tA hen.\n",
-            "has no column 'sentence2'; it needs score, sentence1",
-        ),
-        (
-            HEADER + "1\tOne.\tTwo.\nnan\tThree.\tFour.\n",
-            "score that is no number in line 3",
-        ),
-        (HEADER + "1\tOne.\tTwo.\n2\t\tFour.\n", "empty sentence in line 3"),
-        (HEADER + "1\tOne.\tTwo.\n2\tFour.\t  \n", "empty sentence in line 3"),
-        (
-            "score\tscore\tsentence1\tsentence2\n",
-            "no tab-separated text with a header of names",
-        ),
-        (
-            HEADER + "1\tOne.\tTwo.\n2\tThree.\n",
-            "has 2 cells in line 3, but its header has 3",
-        ),
-        (HEADER + "1\tOne.\tTwo.\tx\n", "has 4 cells in line 2, but its header has 3"),
-        (HEADER + "1\tOne.\tTwo.\n2\tThree.\tFo", "cut off in line 3"),
-        (b"score\tsentence1\tsentence2\n\xff\xfe\t\t\n", "no UTF-8 text"),
-        (b"\0\n" * 9, "no tab-separated text"),
-    ],
-)
+ONE, TWO = "1\tOne.\tTwo.\n", "2\tThree.\tFour.\n"
+USELESS = {
+    "empty": ("", "no tab-separated text with a header"),
+    "header alone": (HEADER, "has 0 pairs"),
+    "equal": (HEADER + ONE + ONE, "scores that are all equal"),
+    "two columns": ("score\tsentence1\n3\tA hen.\n", "no column 'sentence2'; it needs"),
+    "nan": (HEADER + ONE + "nan\tA.\tB.\n", "score that is no number in line 3"),
+    "no first": (HEADER + ONE + "2\t\tFour.\n", "empty sentence in line 3"),
+    "no second": (HEADER + ONE + "2\tFour.\t  \n", "empty sentence in line 3"),
+    "no subset": (
+        "subset\tscore\tsentence1\tsentence2\na\t1\tA.\tB.\n\t2\tC.\tD.\n",
+        "empty subset in line 3",
+    ),
+    "a name twice": ("score\tscore\tsentence1\tsentence2\n", "a header of names"),
+    "short": (HEADER + ONE + "2\tThree.\n", "2 cells in line 3, but its header has 3"),
+    "long": (HEADER + "1\tA.\tB.\tx\n", "4 cells in line 2, but its header has 3"),
+    "cut": (HEADER + ONE + "2\tThree.\tFo", "cut off in line 3"),
+    "latin": (b"score\tsentence1\tsentence2\n\xff\xfe\t\t\n", "no UTF-8 text"),
+    "binary": (b"\0\n" * 9, "no tab-separated text"),
+}
+
+
+@pytest.mark.parametrize("content, told", USELESS.values(), ids=USELESS)
 def test_a_useless_file_of_pairs_is_one_sentence_with_file_and_line(
     study, content, told
 ):
@@ -120,50 +102,34 @@ def test_a_useless_file_of_pairs_is_one_sentence_with_file_and_line(
     assert "mine.tsv" in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_columns_of_other_names_are_left_alone(study):
-    more = "score\tsentence1\tsentence2\tsentence_id\n1\tOne.\tTwo.\t\n2\tThree.\tFour.\t\n"
-    assert len(benchmarks.read_pairs(own(study, more))) == 2
-
-
-def test_a_quote_and_the_word_null_are_ordinary_text(study):
-    frame = benchmarks.read_pairs(
-        own(study, HEADER + '2\tnull\t"A hen\n3\tNA\tA cock"\n')
-    )
+def test_a_quote_the_word_null_and_other_columns_are_ordinary_text(study):
+    text = 'score\tsentence1\tsentence2\tid\n2\tnull\t"A hen\t\n3\tNA\tA cock"\t\n'
+    frame = benchmarks.read_pairs(own(study, text))
     assert frame["sentence1"].tolist() == ["null", "NA"]
     assert frame["sentence2"].tolist() == ['"A hen', 'A cock"']
     assert frame["score"].tolist() == [2.0, 3.0]
 
 
 def test_what_pandas_writes_with_quotes_is_refused(study):
-    table = pd.DataFrame(
-        {"score": [1, 2], "sentence1": ["a", 'A "big" hen'], "sentence2": ["b", "c"]}
-    )
-    table.to_csv(study / "mine.tsv", sep="\t", index=False)
-    with pytest.raises(
-        InputError, match=r"mine\.tsv has a cell in CSV's quotes .* in line 3"
-    ):
-        benchmarks.read_pairs(study / "mine.tsv")
-    table.to_csv(study / "mine.tsv", sep="\t", index=False, quoting=csv.QUOTE_NONE)
-    assert benchmarks.read_pairs(study / "mine.tsv")["sentence1"][1] == 'A "big" hen'
+    texts = {"sentence1": ["a", 'A "big" hen'], "sentence2": ["b", "c"]}
+    path, table = study / "mine.tsv", pd.DataFrame({"score": [1, 2], **texts})
+    table.to_csv(path, sep="\t", index=False)
+    told = r"mine\.tsv has a cell in CSV's quotes .* in line 3"
+    with pytest.raises(InputError, match=told):
+        benchmarks.read_pairs(path)
+    table.to_csv(path, sep="\t", index=False, quoting=csv.QUOTE_NONE)
+    assert benchmarks.read_pairs(path)["sentence1"][1] == 'A "big" hen'
 
 
 # --- the pairs that choose ---
-def test_dev_pairs_that_occur_in_a_test_set_are_left_out(monkeypatch):
-    pairs = {
-        "sentence1": ["a", "b", "c"],
-        "sentence2": ["d", "e", "f"],
-        "score": [1.0, 2.0, 3.0],
-    }
-    test = pd.DataFrame({"sentence1": ["e"], "sentence2": ["b"], "score": [4.0]})
-    own = {"own dev": pd.DataFrame(pairs)}
-    monkeypatch.setattr(benchmarks, "_own_tables", lambda *_: dict(own))
-    monkeypatch.setattr(benchmarks, "test_tables", lambda *_: {"own test": test})
-    assert list(
-        benchmarks.dev_tables("own", "own", blind=True)["own dev"]["sentence1"]
-    ) == [
-        "a",
-        "c",
-    ]
+def test_dev_pairs_that_occur_in_a_test_set_are_left_out(study):
+    dev = [(1, "a", "d"), (2, "b", "e"), (3, "c", "f")]
+    dev = own(study, farm.table(dev), "dev.tsv")
+    test = own(study, farm.table([(4, "e", "b"), (1, "x", "y")]), "test.tsv")
+    kept = benchmarks.dev_tables(str(test), str(dev), blind=True)["dev dev"]
+    assert kept["sentence1"].tolist() == ["a", "c"]
+    with pytest.raises(InputError, match="all pairs of 'dev dev' are test pairs"):
+        benchmarks.dev_tables(str(dev), str(dev), blind=True)
 
 
 def test_pairs_outside_the_seven_tasks_need_a_data_folder(study):
@@ -172,14 +138,12 @@ def test_pairs_outside_the_seven_tasks_need_a_data_folder(study):
 
 def test_pairs_outside_the_seven_tasks_occur_in_none_of_them(real_data):
     """93 of SICK-R's 4,500 pairs and 4,076 of STS-B's 5,749 stand in a test set."""
-    found = benchmarks.outside_tables()
-    assert {name: len(t) for name, t in found.items()} == {
-        "SICK-R train": 4_407,
-        "STS-B train": 1_673,
-    }
+    tables = benchmarks.outside_tables()
+    sizes = {name: len(table) for name, table in tables.items()}
+    assert sizes == {"SICK-R train": 4_407, "STS-B train": 1_673}
     columns = ["sentence1", "sentence2"]
     tested = pd.concat(benchmarks.test_tables("real").values())[columns]
-    for table in found.values():
+    for table in tables.values():
         for order in (columns, columns[::-1]):
             assert table[order].set_axis(columns, axis=1).merge(tested).empty
 

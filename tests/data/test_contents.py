@@ -10,7 +10,9 @@ from transformers import AutoModel
 from mocose_study.config import Config, InputError, configure
 from mocose_study.data import contents, encoders
 from mocose_study.data.sources import revision_on_hub
-from mocose_study.sections import GRIDS
+from mocose_study.systems import SYSTEMS
+
+READS = ("encoder", "corpus")
 
 
 @pytest.fixture
@@ -40,36 +42,36 @@ def other_weights(path):
 @pytest.mark.parametrize(
     ("file", "change", "fields"),
     [
-        ("text.txt", swap(("swam", "sank")), {"corpus"}),
-        ("pairs.tsv", swap(("4.5", "3.5")), {"benchmark"}),
-        ("dev.tsv", swap(("4.5", "3.5")), {"dev"}),
-        ("encoder/tokenizer.json", swap(('"[MASK]"', '"[MUSK]"')), {"encoder"}),
-        ("encoder/model.safetensors", other_weights, {"encoder"}),
-        (
-            "encoder/pretraining.json",
-            lambda path: path.write_text("{}"),
-            set(),
-        ),  # its history
-        ("encoder/README.md", lambda path: path.write_text("Good."), set()),
+        ("text.txt", swap(("swam", "sank")), ["corpus"]),
+        ("pairs.tsv", swap(("4.5", "3.5")), ["benchmark"]),
+        ("dev.tsv", swap(("4.5", "3.5")), ["dev"]),
+        ("encoder/tokenizer.json", swap(('"[MASK]"', '"[MUSK]"')), ["encoder"]),
+        ("encoder/model.safetensors", other_weights, ["encoder"]),
+        ("encoder/pretraining.json", lambda path: path.write_text("{}"), []),
+        ("encoder/README.md", lambda path: path.write_text("Good."), []),
     ],
 )
 def test_a_file_changed_in_place_is_another_input(study, own, file, change, fields):
-    before = contents.digests(own)
+    before = contents.digests(own, READS)
+    contents.check_unchanged(own, READS, before)
     change(study / file)
-    after = contents.digests(own)
-    assert {name for name in before if before[name] != after[name]} == fields
+    after = contents.digests(own, READS)
+    assert [name for name in before if before[name] != after[name]] == fields
+    if fields:
+        told = f"the {fields[0]} of this run was changed while it ran"
+        with pytest.raises(InputError, match=told):
+            contents.check_unchanged(own, READS, before)
 
 
 def test_another_data_folder_has_other_contents(study, monkeypatch):
-    config, found = Config(benchmark="real", method="untrained", fgsm_epsilon=0.0), []
+    config, seen = Config(benchmark="real"), set()
     for name, text in (("a", "4.5"), ("b", "3.5")):
         farm.make(study / name)
-        (study / name / "sts" / "STS14.tsv").write_text(
-            farm.table().replace("4.5", text)
-        )
+        changed = farm.table().replace("4.5", text)
+        (study / name / "sts" / "STS14.tsv").write_text(changed)
         monkeypatch.setenv("MOCOSE_DATA", str(study / name))
-        found.append(contents.digests(config)["benchmark"])
-    assert found[0] != found[1]
+        seen.add(contents.digests(config, ())["benchmark"])
+    assert len(seen) == 2
 
 
 def test_without_the_data_the_record_says_what_the_studys_runs_have_read(
@@ -77,30 +79,25 @@ def test_without_the_data_the_record_says_what_the_studys_runs_have_read(
 ):
     config = configure("tiny", transfer=True)
     monkeypatch.delenv("MOCOSE_DATA", raising=False)
-    recorded = contents.digests(config)
+    recorded = contents.digests(config, READS)
     monkeypatch.setenv("MOCOSE_DATA", str(real_data))
-    assert contents.digests(config) == recorded
+    assert contents.digests(config, READS) == recorded
 
 
 def test_an_encoder_of_the_hub_is_fetched_and_named_by_its_revision(tiny, monkeypatch):
-    for name in ("bert-base-uncased", "bert-large-uncased", "roberta-base"):
-        assert len(encoders.digest(name)) == 40
-    known = {"some/encoder": "f00"}
+    assert encoders.digest("roberta-base") == encoders.PINNED["roberta-base"]
+    known, asked = {"some/encoder": "f00"}, []
     monkeypatch.setattr(encoders, "revision_on_hub", known.get)
-    asked = []
 
-    def snapshot(name, revision, allow_patterns, local_files_only):
+    def snapshot(name, revision, allow_patterns):
         asked.append((name, revision))
         return str(tiny)
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
-    assert (
-        encoders.digest("some/encoder") == "f00"
-        and encoders.digest("other/one") == "other/one"
-    )
-    assert encoders.source("some/encoder") == tiny and asked == [
-        ("some/encoder", "f00")
-    ]
+    assert encoders.digest("some/encoder") == "f00"
+    assert encoders.digest("other/one") == "other/one"
+    assert encoders.source("some/encoder") == tiny
+    assert asked == [("some/encoder", "f00")]
     with pytest.raises(InputError, match="neither a folder under data/encoders"):
         encoders.source("other/one")
 
@@ -117,47 +114,32 @@ def test_the_revision_is_that_of_the_copy_on_this_machine(tmp_path, monkeypatch)
 def test_what_the_hub_alone_has_is_named_by_its_commit(monkeypatch):
     monkeypatch.delenv("MOCOSE_DATA", raising=False)
     monkeypatch.setattr(encoders, "revision_on_hub", lambda name: None)
-    supervised = configure("base", method="simcse_supervised", pooling="cls")
-    found = []
+    config, seen = configure("base", pooling="cls"), []
     for commit in ("f00", "f01", None):
         monkeypatch.setattr(
             contents, "revision_on_hub", lambda *name, commit=commit: commit
         )
-        found.append(contents.digests(supervised))
+        seen.append(contents.digests(config, ("corpus", "triplets")))
     for what in ("corpus", "triplets"):
-        assert len({digests[what] for digests in found}) == 3
-    assert len({digests["benchmark"] for digests in found}) == 1
+        assert len({digests[what] for digests in seen}) == 3
+    assert len({digests["benchmark"] for digests in seen}) == 1
 
 
-def test_no_run_of_the_offline_profiles_asks_a_hub(monkeypatch):
+def test_no_run_of_an_offline_profile_asks_a_hub(monkeypatch):
     for room in (encoders, contents):
         monkeypatch.setattr(
             room, "revision_on_hub", lambda *name: pytest.fail(f"asked for {name}")
         )
-    for grid in GRIDS.values():
-        for config in grid.configs("tiny", [0]):
-            contents.digests(config)
-
-
-def test_runs_of_an_encoder_that_is_not_here_are_found_by_its_recorded_digest(
-    tiny, tmp_path, monkeypatch
-):
-    """Those after a part of the pre-training lie in no checkout."""
-    monkeypatch.setattr(encoders, "shipped", lambda name: tmp_path / name)
-    folder = shutil.copytree(tiny, tmp_path / "encoders" / "tiny-1M")
-    found = encoders.digest("tiny-1M")
-    shutil.rmtree(folder)
-    assert encoders.digest("tiny-1M") == "tiny-1M"
-    folder.with_suffix(".digest").write_text(found)
-    assert encoders.digest("tiny-1M") == found
+    for name, system in SYSTEMS.items():
+        contents.digests(configure("tiny", method=name), system.reads)
 
 
 def test_a_runs_name_does_not_hang_on_the_current_folder(tmp_path, monkeypatch):
     """A file there that is called like one of the study's is not what a run reads."""
     config = configure("quick")
-    before = contents.digests(config)
+    before = contents.digests(config, READS)
     for name in ("images2014", "snli2017"):
         (tmp_path / "open").mkdir(exist_ok=True)
         (tmp_path / "open" / f"{name}.tsv").write_text("another file")
     monkeypatch.chdir(tmp_path)
-    assert contents.digests(config) == before
+    assert contents.digests(config, READS) == before

@@ -20,9 +20,9 @@ from mocose_study.data.encoders import PINNED
 from mocose_study.data.labelled import TRANSFER
 
 RUN = """--profile base --precision float32 --steps 2 --eval-every 2 --batch-size 8 --corpus-size 64
---max-length 16 --eval-max-length 16 --queue-size 16 --queue-init 8 --seed 3 --out made"""
+--max-length 16 --eval-max-length 16 --queue-size 16 --seed 3 --out made"""
 TEXT = "wiki1m_for_simcse.txt"
-START = ("-c", "from mocose_study.cli import main; main()")
+START = "from mocose_study.cli import main; main()"
 
 
 @pytest.fixture
@@ -35,11 +35,8 @@ def repositories(tiny, tmp_path):
     glove.mkdir()
     sentences = open_sentences(80)
     (corpus / TEXT).write_text("\n".join(sentences))
-    triplets = {
-        "sent0": sentences[:60],
-        "sent1": sentences[:60],
-        "hard_neg": sentences[20:],
-    }
+    columns = (sentences[:60], sentences[:60], sentences[20:])
+    triplets = dict(zip(("sent0", "sent1", "hard_neg"), columns, strict=True))
     pd.DataFrame(triplets).to_csv(corpus / "nli_for_simcse.csv", index=False)
     write_archive(corpus / "senteval.tar", sentences[:40])
     words = {word for sentence in sentences for word in sentence.lower().split()}
@@ -76,18 +73,13 @@ def mocose(tmp_path):
     listed = benchmarks.pair_digests(pairs)
     (study / "data" / "paper" / "sickr_test_pairs.txt").write_text("\n".join(listed))
 
-    def call(endpoint: str, *arguments: str, script=START, timeout=300):
-        kept = {
-            k: v for k, v in os.environ.items() if not k.startswith(("HF_", "MOCOSE_"))
-        }
-        own = {
-            "HF_ENDPOINT": endpoint,
-            "HF_HOME": str(tmp_path / "home"),
-            "HF_HUB_DISABLE_XET": "1",
-            "MOCOSE_STUDY": str(study),
-        }
-        command = [sys.executable, *script, *arguments]
-        options = {"capture_output": True, "text": True, "timeout": timeout}
+    def call(endpoint: str, *arguments: str):
+        own = {"HF_ENDPOINT": endpoint, "HF_HOME": str(tmp_path / "home")}
+        own |= {"HF_HUB_DISABLE_XET": "1", "MOCOSE_STUDY": str(study)}
+        others = ("HF_", "MOCOSE_")
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(others)}
+        command = [sys.executable, "-c", START, *arguments]
+        options = {"capture_output": True, "text": True, "timeout": 300}
         return subprocess.run(command, cwd=tmp_path, env=kept | own, **options)
 
     return call
@@ -108,21 +100,6 @@ def test_a_run_of_base_gets_all_it_needs_from_the_hub(repositories, mocose, tmp_
             assert any(f"{name}/resolve/{revision}" in line for line in hub.asked), name
 
 
-@pytest.mark.slow
-def test_every_section_of_base_runs_on_what_the_hub_gives(
-    repositories, mocose, tmp_path
-):
-    """What no hub has in the right form is asked of a data folder, in one sentence."""
-    sections = (ROOT / "tests" / "data" / "base_sections.py",)
-    with Hub(repositories) as hub:
-        done = mocose(hub.url, str(tmp_path / "made"), script=sections, timeout=1800)
-    assert done.returncode == 0, done.stderr
-    failed = json.loads(done.stdout.splitlines()[-1])
-    other = {name: s for name, s in failed.items() if "needs a data folder" not in s}
-    assert not other
-    assert len(list((tmp_path / "made").glob("*.json"))) > 60
-
-
 @pytest.mark.parametrize(
     "what", ["no network", "another revision", "a broken transfer"]
 )
@@ -132,25 +109,19 @@ def test_what_the_hub_does_not_give_is_one_sentence(repositories, mocose, what):
         repositories["bert-base-uncased"] = folder, "0" * 40
     with Hub(repositories) as hub:
         hub.broken = what == "a broken transfer"
-        done = mocose(
-            "http://127.0.0.1:9" if what == "no network" else hub.url,
-            "run",
-            *RUN.split(),
-        )
+        url = "http://127.0.0.1:9" if what == "no network" else hub.url
+        done = mocose(url, "run", *RUN.split())
     assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
     last = done.stderr.strip().splitlines()[-1]
     assert "encoder 'bert-base-uncased' is neither a folder" in last and "hub" in last
 
 
 def test_the_test_split_of_sickr_is_found_among_all_its_pairs(real_data):
-    test, *others = (
-        benchmarks.sts_pairs("SICK-R", split) for split in ("test", "dev", "train")
-    )
+    splits = ("dev", "test", "train")
+    dev, test, train = (benchmarks.sts_pairs("SICK-R", split) for split in splits)
     columns = list(benchmarks.PAIR_COLUMNS)
-    found = benchmarks.sickr_test(
-        pd.concat([others[1], test, others[0]], ignore_index=True)
-    )
-    as_set = [set(map(tuple, frame[columns].to_numpy())) for frame in (found, test)]
-    assert len(found) == len(test) == 4927 and as_set[0] == as_set[1]
+    named = benchmarks.sickr_test(pd.concat([train, test, dev], ignore_index=True))
+    one, other = (set(map(tuple, t[columns].to_numpy())) for t in (named, test))
+    assert len(named) == len(test) == 4927 and one == other
     with pytest.raises(InputError, match="has only 4926 of the 4927 test pairs"):
         benchmarks.sickr_test(test.iloc[1:])

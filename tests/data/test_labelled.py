@@ -55,9 +55,8 @@ def test_another_archive_is_one_sentence(hub, what):
 
 
 def test_without_hub_or_data_folder_it_is_one_sentence(study):
-    with pytest.raises(
-        InputError, match=r"did not give senteval\.tar .* local folder with --data"
-    ):
+    told = r"did not give senteval\.tar .* local folder with --data"
+    with pytest.raises(InputError, match=told):
         labelled.transfer_task("MR")
 
 
@@ -68,18 +67,16 @@ def test_a_file_of_the_data_folder_comes_first(hub, mr):
     assert labelled.transfer_task("CR")["sentence"].tolist() == CLEAN + CLEAN
 
 
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        ("split\tlabel\n", "has columns"),
-        ("split\tlabel\tsentence\nall\t\tA hen.\n", "an empty cell"),
-        ("split\tlabel\tsentence\ntrain\t1\tA hen.\n", "has the splits"),
-        (
-            "split\tlabel\tsentence\nall\t1\tA hen.\nall\t1\tA cock.\n",
-            "fewer than two labels",
-        ),
-    ],
-)
+HEADER = "split\tlabel\tsentence\n"
+USELESS = {
+    "columns": ("split\tlabel\n", "has columns"),
+    "empty": (HEADER + "all\t\tA hen.\n", "an empty cell"),
+    "splits": (HEADER + "train\t1\tA hen.\n", "has the splits"),
+    "labels": (HEADER + "all\t1\tA hen.\nall\t1\tA cock.\n", "fewer than two"),
+}
+
+
+@pytest.mark.parametrize("content, told", USELESS.values(), ids=USELESS)
 def test_a_useless_transfer_task_is_one_sentence(mr, content, told):
     mr.write_text(content)
     with pytest.raises(InputError, match=told):

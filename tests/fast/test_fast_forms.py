@@ -149,7 +149,6 @@ def test_fast_forms_are_used_only_where_the_config_says_so(small, asked):
 
 VARIANTS = {
     "mocose": {},
-    "mocose, encoder frozen": {"lr": 0.0, "head_lr": 1e-2},
     "mocose, published FGSM": {"fgsm_epsilon": 1e-3, "fgsm_gradient": "stale"},
     "simcse": {"method": "simcse"},
 }
@@ -157,7 +156,7 @@ VARIANTS = {
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_loss_curves_are_equal(small, variant):
-    changes = {"steps": 16, "eval_every": 4, "selection": "last", "dropout": 0.0}
+    changes = {"steps": 8, "eval_every": 2, "selection": "last", "dropout": 0.0}
     config = small(**changes, **VARIANTS[variant])
     quick, slow = (
         METHODS[config.method](vary(config, fast=fast), bar=False)

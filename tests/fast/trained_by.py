@@ -31,8 +31,8 @@ SENTENCES = [" ".join(WORDS[i % 9 :][: 2 + i % 7]) for i in range(81)]
 
 
 def trained(encoder: str, way: dict) -> dict:
-    sizes = {"steps": 5, "batch_size": 8, "queue_size": 24, "queue_init": 8}
-    exact = {"head_dropout": 0.0, "fgsm_epsilon": 0.0, "lr": 1e-5, "head_lr": 1e-5}
+    sizes = {"steps": 4, "batch_size": 8, "queue_size": 24, "queue_init": 8}
+    exact = {"head_dropout": 0.0, "fgsm_epsilon": 0.0, "lr": 1e-5}
     settings = Settings(**{**sizes, **exact, **way})
     trainer = MoCoSE(settings, Encoder.load(encoder, dropout=0.0).double())
     trainer.ranks, losses = ranks(), []

@@ -9,7 +9,7 @@ Both are files of torch.save. INPUTS holds a dictionary:
 - config: fields of a BertConfig, and of theirs
 - weights: embeddings, encoder, pooler, projection and predictor, by their names
 - queue: random keys at the start, (K, width), newest first
-- horizon: steps of the cosine of the moving average; None leaves that of their code
+- horizon: steps of the cosine of the moving average
 - rate, weight_decay: of the optimiser; ids, mask: (steps, batch, length)
 
 RESULT gets losses, parameters and queue. Nothing of their code is changed. Their
@@ -61,7 +61,7 @@ def model_of(given):
     model.target_pooler.requires_grad_(False)
     for name in AVERAGED:
         average = getattr(model, f"target_{name}")
-        average.total_step = given["horizon"] or average.total_step
+        average.total_step = given["horizon"]
     return model
 
 

@@ -6,15 +6,8 @@ import pytest
 import torch
 from torch import nn
 
+from mocose_lib import Settings
 from mocose_lib.ema import decay_at, update_ema
-from mocose_study.config import Config
-from mocose_study.config.profiles import PRESETS
-
-
-def pair(seed=0):
-    torch.manual_seed(seed)
-    first, second = (nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4)) for _ in range(2))
-    return first, second
 
 
 def test_update_by_hand():
@@ -27,30 +20,34 @@ def test_update_by_hand():
 
 @pytest.mark.parametrize("decay", [0.0, 0.85, 1.0])
 def test_update_equals_plain_loops(decay):
-    target, online = pair()
+    torch.manual_seed(0)
+    target, online = (nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4)) for _ in "ab")
     expected = []
     for old, new in zip(target.parameters(), online.parameters(), strict=True):
         both = zip(old.flatten().tolist(), new.flatten().tolist(), strict=True)
         flat = [decay * a + (1 - decay) * b for a, b in both]
         expected.append(torch.tensor(flat).view_as(old))
     update_ema(target, online, decay)
-    for found, want in zip(target.parameters(), expected, strict=True):
-        torch.testing.assert_close(found, want)
+    for average, want in zip(target.parameters(), expected, strict=True):
+        torch.testing.assert_close(average, want)
 
 
 def test_the_cosine_of_the_paper_by_hand():
-    """0.75 -> 0.95 over 100 steps: half way it is the mean, and after 25 steps 0.75 + 0.2 (1 - cos 45)/2."""
-    config = Config(**{**PRESETS["described"], "steps": 100})
-    assert decay_at(50, config) == pytest.approx(0.85)
-    assert decay_at(25, config) == pytest.approx(0.75 + 0.2 * (1 - math.sqrt(0.5)) / 2)
-    assert decay_at(100, config) == pytest.approx(0.95)
-    assert (
-        decay_at(17, Config(ema_schedule="constant", ema_decay=0.6)) == 0.6
-    )  # constant
+    """0.75 to 0.95 over 100 steps; after 25 of them 0.75 + 0.2 (1 - cos 45) / 2."""
+    settings = Settings(steps=100)
+    assert decay_at(50, settings) == pytest.approx(0.85)
+    by_hand = 0.75 + 0.2 * (1 - math.sqrt(0.5)) / 2
+    assert decay_at(25, settings) == pytest.approx(by_hand)
+    decays = [decay_at(step, settings) for step in range(200)]
+    assert decays == sorted(decays) and decays[100] == decays[-1] == 0.95
+    assert decay_at(17, Settings(ema_schedule="constant", ema_decay=0.6)) == 0.6
 
 
-def test_the_cosine_of_the_authors_code_as_they_write_it():
-    config = Config(**{**PRESETS["code"], "steps": 15_625})
+def test_the_cosine_of_the_authors_code_turns_back():
+    """It reaches 1 at step 15,000, and is back at 0.9989 at the end of their run."""
+    settings = Settings(ema_schedule="published", steps=15_625)
     for step in (0, 1, 100, 7_500, 14_999, 15_000, 15_625):
         expected = 1 - (1 - 0.75) * (math.cos(math.pi * step / 15_000) + 1) / 2
-        assert decay_at(step, config) == pytest.approx(expected, abs=1e-12)
+        assert decay_at(step, settings) == pytest.approx(expected, abs=1e-12)
+    assert decay_at(15_625, settings) == pytest.approx(0.9989, abs=5e-5)
+    assert decay_at(30_000, settings) == 0.75

@@ -26,10 +26,9 @@ def square(a, b):
 
 @pytest.mark.parametrize("t", [1.0, 2.0])
 def test_alignment_uniformity_and_mean_cosine_are_the_loops(x, t):
-    y = x[::-1]
-    loop = sum(square(a, b) for a, b in zip(rows(x), rows(y), strict=True)) / len(x)
-    assert g.alignment(x, y) == pytest.approx(loop, abs=1e-12)
-    u = rows(x)
+    u, v = rows(x), rows(x[::-1])
+    loop = sum(square(a, b) for a, b in zip(u, v, strict=True)) / len(x)
+    assert g.alignment(x, x[::-1]) == pytest.approx(loop, abs=1e-12)
     pairs = [(u[i], u[j]) for i in range(len(u)) for j in range(i)]
     loop = math.log(sum(math.exp(-t * square(a, b)) for a, b in pairs) / len(pairs))
     assert g.uniformity(x, t) == pytest.approx(loop, abs=1e-10)
@@ -38,25 +37,24 @@ def test_alignment_uniformity_and_mean_cosine_are_the_loops(x, t):
 
 
 def test_values_worked_out_by_hand():
-    east, north, west = [1.0, 0.0], [0.0, 5.0], [-2.0, 0.0]
+    three = east, north, west = np.array([[1.0, 0.0], [0.0, 5.0], [-2.0, 0.0]])
     # right angle: |a - b|^2 = 2; opposite: 4
-    assert g.alignment(
-        np.array([east, east]), np.array([north, west])
-    ) == pytest.approx(3.0)
+    pairs = np.array([east, east]), np.array([north, west])
+    assert g.alignment(*pairs) == pytest.approx(3.0)
     # three pairs: 2, 2, 4 -> log((e^-4 + e^-4 + e^-8) / 3)
     expected = math.log((2 * math.exp(-4) + math.exp(-8)) / 3)
-    assert g.uniformity(np.array([east, north, west])) == pytest.approx(expected)
-    assert g.mean_cosine(np.array([east, north, west])) == pytest.approx(-1 / 3)
-    # singular values 4 and 2 -> 1 and 1/2; shares 2/3 and 1/3: entropy log 3 - 2/3 log 2
+    assert g.uniformity(np.array(three)) == pytest.approx(expected)
+    assert g.mean_cosine(np.array(three)) == pytest.approx(-1 / 3)
+    # singular values 4 and 2 -> 1 and 1/2; shares 2/3, 1/3: entropy log 3 - 2/3 log 2
     assert g.singular_values(np.diag([2.0, 4.0])) == pytest.approx([1.0, 0.5])
     assert g.effective_rank(np.diag([2.0, 4.0])) == pytest.approx(3 / 2 ** (2 / 3))
     assert g.effective_rank(np.eye(5)) == pytest.approx(5)
 
 
 def test_one_row_has_no_pairs_and_equal_rows_have_rank_one():
-    one, same = np.ones((1, 4)), np.ones((5, 4), np.float32)
-    assert math.isnan(g.uniformity(one)) and math.isnan(g.mean_cosine(one))
-    assert math.isnan(g.alignment(np.ones((0, 4)), np.ones((0, 4))))
+    one, none, same = np.ones((1, 4)), np.ones((0, 4)), np.ones((5, 4), np.float32)
+    undefined = g.uniformity(one), g.mean_cosine(one), g.alignment(none, none)
+    assert all(map(math.isnan, undefined))
     assert g.uniformity(same) == pytest.approx(0, abs=1e-10)
     assert (g.mean_cosine(same), g.effective_rank(same)) == pytest.approx((1, 1))
 
@@ -72,8 +70,7 @@ def test_nan_and_zero_vectors_give_nan_and_no_exception(x, bad):
 # --- staleness ---
 def drifting(turn, ages=4, batch=50, dim=64):
     """Keys whose sentence's vector turns by `turn` radians per step of age."""
-    rng = np.random.default_rng(0)
-    fresh, other = rng.normal(size=(2, ages * batch, dim))
+    fresh, other = np.random.default_rng(0).normal(size=(2, ages * batch, dim))
     fresh = g.unit(fresh)
     other = g.unit(other - (other * fresh).sum(1, keepdims=True) * fresh)
     age = np.repeat(np.arange(ages), batch)
@@ -81,48 +78,30 @@ def drifting(turn, ages=4, batch=50, dim=64):
     return np.cos(angle) * fresh + np.sin(angle) * other, fresh, age
 
 
-def test_drift_is_the_mean_cosine_by_age():
-    stored, fresh, ages = drifting(0.3)
-    table = drift(stored, fresh, fresh, ages)
-    assert table["age"] == [0, 1, 2, 3] and table["n"] == [50] * 4
-    assert table["cosine"] == pytest.approx(np.cos(0.3 * np.arange(4)))
-    assert table["ceiling"] == pytest.approx([1] * 4)
-    for age, found in zip(table["age"], table["cosine"], strict=True):
-        loop = [
-            sum(a * b)
-            for a, b in zip(stored[ages == age], fresh[ages == age], strict=True)
-        ]
-        assert found == pytest.approx(sum(loop) / 50)
-    assert json.dumps(table)
-
-
-@pytest.mark.parametrize("turn", [0.0, math.pi / 6])
-def test_what_a_known_drift_retains(turn):
+@pytest.mark.parametrize("turn", [0.0, 0.3, math.pi / 6])
+def test_drift_is_the_mean_cosine_by_age_and_retains_what_is_known(turn):
     stored, fresh, ages = drifting(turn)  # of pi / 6: cosines 1, 0.87, 0.5, 0
+    columns = drift(stored, fresh, fresh, ages)
+    assert columns["age"] == [0, 1, 2, 3] and columns["n"] == [50] * 4
+    cosines = np.cos(turn * np.arange(4))
+    assert columns["cosine"] == pytest.approx(cosines)
+    assert columns["ceiling"] == pytest.approx([1] * 4)
     floor = g.mean_cosine(fresh)
-    left = [(c - floor) / (1 - floor) for c in np.cos(turn * np.arange(4))]
-    found = drift(stored, fresh, fresh, ages)["retained"]
-    assert found == pytest.approx(np.clip(left, 0, 1))
+    left = np.clip((cosines - floor) / (1 - floor), 0, 1)
+    assert columns["retained"] == pytest.approx(left) and json.dumps(columns)
 
 
 def test_dropout_is_no_drift():
-    """Keys that differ from fresh ones as much as two fresh ones from each other are as new."""
-    stored, fresh, ages = drifting(0.0)
-    rng = np.random.default_rng(1)
-    stored, fresh, again = (
-        x + 0.1 * rng.normal(size=x.shape) for x in (stored, fresh, fresh)
-    )
-    table = drift(stored, fresh, again, ages)
-    assert max(table["cosine"]) < 0.7 and min(table["retained"]) > 0.9
+    """Keys as far from fresh ones as two fresh ones from each other are as new."""
+    rng, (stored, fresh, ages) = np.random.default_rng(1), drifting(0.0)
+    noisy = [x + 0.1 * rng.normal(size=x.shape) for x in (stored, fresh, fresh)]
+    columns = drift(*noisy, ages)
+    assert max(columns["cosine"]) < 0.7 and min(columns["retained"]) > 0.9
 
 
 def test_a_collapsed_target_retains_nothing_and_random_entries_have_no_age():
-    same = np.ones((6, 3))
-    assert drift(same, same, same, np.array([0, 0, 1, 1, 2, 2]))["retained"] == [
-        0,
-        0,
-        0,
-    ]
+    same, ages = np.ones((6, 3)), np.array([0, 0, 1, 1, 2, 2])
+    assert drift(same, same, same, ages)["retained"] == [0, 0, 0]
     stored, fresh, ages = drifting(0.1)
     ages[-50:] = RANDOM
     assert drift(stored, fresh, fresh, ages)["age"] == [0, 1, 2]

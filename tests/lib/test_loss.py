@@ -13,26 +13,21 @@ def dot(a, b):
 
 
 def unit(a):
-    norm = math.sqrt(dot(a, a))
-    return [x / norm for x in a]
+    return [x / math.sqrt(dot(a, a)) for x in a]
 
 
 def in_loops(query, keys, negatives, temperature, similarity, batch_negatives):
-    query, keys, negatives = query.tolist(), keys.tolist(), negatives.tolist()
+    rows = [x.tolist() for x in (query, keys, negatives)]
     if similarity == "cosine":
-        query, keys, negatives = (
-            [unit(row) for row in rows] for rows in (query, keys, negatives)
-        )
+        rows = [[unit(row) for row in side] for side in rows]
+    query, keys, negatives = rows
     total = 0.0
     for i, q in enumerate(query):
+        others = [key for j, key in enumerate(keys) if batch_negatives and j != i]
         positive = math.exp(dot(q, keys[i]) / temperature)
         denominator = positive
-        for negative in negatives:
-            denominator += math.exp(dot(q, negative) / temperature)
-        if batch_negatives:
-            for j, key in enumerate(keys):
-                if j != i:
-                    denominator += math.exp(dot(q, key) / temperature)
+        for other in (*negatives, *others):
+            denominator += math.exp(dot(q, other) / temperature)
         total += -math.log(positive / denominator)
     return total / len(query)
 
@@ -54,15 +49,14 @@ def test_by_hand():
     """q.k = 1, one orthogonal negative, temperature 1: -log(e / (e + 1)) = 0.31326."""
     q, n = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]])
     assert info_nce(q, q, n, 1.0).item() == pytest.approx(0.31326, abs=1e-5)
-    assert info_nce(q, q, n, 0.5).item() == pytest.approx(
-        0.12693, abs=1e-5
-    )  # log(1 + exp(-2))
+    half = info_nce(q, q, n, 0.5).item()
+    assert half == pytest.approx(0.12693, abs=1e-5)  # log(1 + exp(-2))
     assert info_nce(q, q, n[:0], 0.05).item() == 0.0  # no negative at all
     assert info_nce(1e4 * q, q, n, 0.05, "dot").isfinite()
 
 
 def test_the_gradient_at_the_query_is_that_of_the_formula():
-    """d loss / d q = (sum_l p_l l - (1 - p_k) k) / (t batch), p the softmax over key and negatives."""
+    """(sum_l p_l l - (1 - p_k) k) / (t batch), p the softmax over key and negatives."""
     q, k, n = vectors()
     q.requires_grad_()
     info_nce(q, k, n, 0.7, "dot").backward()
@@ -74,12 +68,12 @@ def test_the_gradient_at_the_query_is_that_of_the_formula():
 
 
 def test_under_autocast_similarities_stay_in_float32():
-    """A bf16 cosine has three digits; divided by 0.05 its error would be a tenth of a nat."""
+    """A bf16 cosine has three digits; divided by 0.05 it is off by a tenth of a nat."""
     q, k, n = vectors(8, 64, 32)
     expected = info_nce(q, k, n, 0.05)
     with torch.autocast("cpu", torch.bfloat16):
-        found = info_nce(q, k, n, 0.05)
-    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-6)
+        loss = info_nce(q, k, n, 0.05)
+    torch.testing.assert_close(loss, expected, rtol=1e-6, atol=1e-6)
 
 
 def test_a_wrong_shape_is_refused_while_testing():

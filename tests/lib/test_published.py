@@ -1,12 +1,11 @@
-"""What is known of the authors' public code: ours does not have it, or only behind a switch.
+"""What is known of the authors' public code: ours lacks it, or has it behind a switch.
 
-The README lists the differences ("What differs from the paper's code"); the presets set the switches.
+The presets set the switches; the README lists the differences.
 """
 
 import inspect
 import math
 import sys
-from dataclasses import replace
 
 import pytest
 import torch
@@ -15,23 +14,21 @@ from torch import nn
 
 from mocose_lib import InputError, Settings, augment, fgsm, model
 from mocose_lib import encoder as encoders
-from mocose_lib.ema import decay_at
-from mocose_lib.fgsm import FGSM
-from mocose_lib.loss import info_nce
 from mocose_lib.heads import head
+from mocose_lib.loss import info_nce
 from mocose_lib.model import Branch, View
-from mocose_lib.optimizer import TransformersAdamW
 from mocose_lib.queue import RANDOM, NegativeQueue
-from mocose_lib.trainer import Trainer
+from mocose_lib.trainer import Trainer, TransformersAdamW
 from mocose_study.config import Config, configure
-from mocose_study.config.profiles import PRESETS as EVERY
+from mocose_study.config.profiles import PRESETS as ALL
 from mocose_study.rewriting.tokens import shortened
 from mocose_study.systems import base, mocose
 
 loop = sys.modules["mocose_lib.train"]
-PRESETS = {name: EVERY[name] for name in ("study", "described", "code")}
+PRESETS = {name: ALL[name] for name in ("study", "described", "code")}
 AS_DESCRIBED, AS_PUBLISHED = PRESETS["described"], PRESETS["code"]
 EMBEDDINGS = "encoder.model.embeddings."
+each_preset = pytest.mark.parametrize("preset", PRESETS)
 
 
 def recorded(monkeypatch, place, name, calls):
@@ -43,82 +40,52 @@ def recorded(monkeypatch, place, name, calls):
         return real(*arguments, **options)
 
     monkeypatch.setattr(place, name, noting)
+    return calls
 
 
 # 1
 def test_other_keys_of_the_batch_are_negatives_only_behind_their_switch():
-    q, k = torch.eye(4), torch.eye(4)
-    n = torch.zeros(3, 4)
-    queue_only = math.log(1 + 3 * math.exp(-1))
-    with_batch = math.log(1 + (3 + 3) * math.exp(-1))
-    assert info_nce(q, k, n, 1.0).item() == pytest.approx(queue_only, abs=1e-6)
-    found = info_nce(q, k, n, 1.0, batch_negatives=True).item()
-    assert found == pytest.approx(with_batch, abs=1e-6)
+    q, n = torch.eye(4), torch.zeros(3, 4)
+    for others, negatives in ((False, 3), (True, 6)):
+        by_hand = math.log(1 + negatives * math.exp(-1))
+        loss = info_nce(q, q, n, 1.0, batch_negatives=others).item()
+        assert loss == pytest.approx(by_hand, abs=1e-6)
     assert AS_PUBLISHED["batch_negatives"] and not AS_DESCRIBED["batch_negatives"]
 
 
 # 2
 def test_the_dot_product_is_behind_its_switch():
     """Equation 3 has one; "similar to MoCo" (section 3) is read as MoCo's cosine."""
-    q, k, n = (
-        torch.tensor([[2.0, 0.0]]),
-        torch.tensor([[3.0, 0.0]]),
-        torch.tensor([[4.0, 0.0]]),
-    )
+    q, k, n = (torch.tensor([[x, 0.0]]) for x in (2.0, 3.0, 4.0))
     dot = -math.log(math.exp(6) / (math.exp(6) + math.exp(8)))
-    found = info_nce(q, k, n, 1.0, "dot").item()
-    assert found == pytest.approx(dot, abs=1e-5)
-    found = info_nce(q, k, n, 1.0, AS_PUBLISHED["similarity"]).item()
-    assert found == pytest.approx(math.log(2), abs=1e-5)
+    assert info_nce(q, k, n, 1.0, "dot").item() == pytest.approx(dot, abs=1e-5)
+    cosine = info_nce(q, k, n, 1.0, AS_PUBLISHED["similarity"]).item()
+    assert cosine == pytest.approx(math.log(2), abs=1e-5)
     assert AS_DESCRIBED["similarity"] == "cosine"
 
 
 # 3
 @pytest.mark.parametrize("layers", range(4))
 def test_a_projection_of_two_and_more_layers_runs(layers):
-    found = head(layers, 16, 16, "published", 0.1, 1e-12)
-    assert found(torch.randn(3, 16)).shape == (3, 16)
-    assert sum(isinstance(m, nn.Linear) for m in found) == layers
+    parts = head(layers, 16, 16, "published", 0.1, 1e-12)
+    assert parts(torch.randn(3, 16)).shape == (3, 16)
+    assert sum(isinstance(part, nn.Linear) for part in parts) == layers
 
 
-# 4
-def test_the_ema_cosine_turns_back_only_as_published():
-    """Theirs falls again behind step 15,000, to 0.9989 at the end of their run."""
-    settings = Settings(**{**of_the_method(AS_PUBLISHED), "steps": 15_625})
-    assert settings.ema_horizon == 15_000 and settings.ema_decay_end == 1.0
-    assert decay_at(15_000, settings) == 1.0
-    assert decay_at(15_625, settings) == pytest.approx(0.9989, abs=5e-5)
-    assert decay_at(30_000, settings) == 0.75
-    decays = [
-        decay_at(step, replace(settings, ema_schedule="cosine"))
-        for step in range(31_000)
-    ]
-    assert decays == sorted(decays) and decays[-1] == 1.0
-
-
-def test_the_ema_horizon_is_no_constant_of_the_code():
-    settings = Settings(
-        ema_schedule="cosine", ema_decay=0.75, ema_decay_end=0.95, steps=40
-    )
-    assert decay_at(40, settings) == 0.95 and decay_at(20, settings) == pytest.approx(
-        0.85
-    )
+# 4: the cosine of the moving average turns back; see test_ema
 
 
 # 5
 def test_the_target_follows_after_each_step(go, monkeypatch):
-    """Theirs follows before the forward pass: the same, with the decay of the step to come."""
-    calls = []
-    for place, name in (
-        (loop, "update_ema"),
-        (loop, "contrast"),
-        (Trainer, "optimise"),
-    ):
+    """Theirs follows before the forward pass: the same, with the next step's decay."""
+    calls, order = [], ("contrast", "optimise", "update_ema")
+    for name in order:
+        place = Trainer if name == "optimise" else loop
         recorded(monkeypatch, place, name, calls)
-    trainer = go(steps=3)
-    assert [name for name, _ in calls] == ["contrast", "optimise", "update_ema"] * 3
+    settings = go(steps=3).settings
+    assert [name for name, _ in calls] == [*order] * 3
     decays = [arguments[2] for name, arguments in calls if name == "update_ema"]
-    assert decays == [decay_at(step, trainer.settings) for step in (2, 3, 4)]
+    assert decays == [loop.decay_at(step, settings) for step in (2, 3, 4)]
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -132,132 +99,94 @@ def test_embeddings_have_a_target_copy_unless_the_switch_shares_them(go, shared)
 
 
 # 6
-@pytest.mark.parametrize("preset", PRESETS)
+@each_preset
 def test_keys_are_detached_unless_published(go, monkeypatch, preset):
-    calls = []
-    recorded(monkeypatch, loop, "contrast", calls)
+    calls = recorded(monkeypatch, loop, "contrast", [])
     go(**{**of_the_method(PRESETS[preset]), "fgsm_epsilon": 0.0, "steps": 2})
     assert all(a[2][0].requires_grad == (preset == "code") for _, a in calls)
     assert not any(a[3].requires_grad for _, a in calls)  # the queue's never are
 
 
+@pytest.mark.parametrize("detach", [True, False])
 def test_the_key_gradient_reaches_the_shared_embeddings_only_as_published(
-    go, monkeypatch
+    go, monkeypatch, detach
 ):
-    """Without a query gradient, what is left at the word embeddings comes through the keys."""
-    found, real = {}, loop.info_nce
-    monkeypatch.setattr(
-        loop, "info_nce", lambda q, *rest: real(q.detach(), *rest) + 0 * q.sum()
-    )
-    for detach in (True, False):
-        trainer = go(shared_embeddings=True, detach_keys=detach, steps=1, choose=False)
-        word = trainer.scored.model.get_input_embeddings().weight.grad
-        found[detach] = word.abs().max().item()
-        own = [
-            p
-            for n, p in trainer.target.named_parameters()
-            if not n.startswith(EMBEDDINGS)
-        ]
-        assert all(p.grad is None for p in own)
-    assert found[True] == 0 and found[False] > 0
+    """Without a query gradient, what is left at the word embeddings is the keys'."""
+    real = loop.info_nce
+
+    def of_keys(query, *rest):
+        return real(query.detach(), *rest) + 0 * query.sum()
+
+    monkeypatch.setattr(loop, "info_nce", of_keys)
+    trainer = go(shared_embeddings=True, detach_keys=detach, steps=1, choose=False)
+    word = trainer.scored.model.get_input_embeddings().weight.grad
+    assert (word.abs().max() == 0) == detach
+    target = trainer.target.named_parameters()
+    assert all(p.grad is None for n, p in target if not n.startswith(EMBEDDINGS))
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@each_preset
 def test_the_targets_projection_is_in_the_optimiser_only_as_published(encoder, preset):
     trainer = loop.MoCoSE(Settings(**of_the_method(PRESETS[preset])), encoder)
-    online = {id(p) for p in trainer.online.parameters()}
-    trained = {
-        id(p) for group in trainer.optimizer.param_groups for p in group["params"]
-    }
-    inside = [
-        p
-        for p in trainer.target.parameters()
-        if id(p) not in online and id(p) in trained
-    ]
-    expected = list(trainer.target.projection.parameters()) if preset == "code" else []
-    assert {id(p) for p in inside} == {id(p) for p in expected}
+    groups = trainer.optimizer.param_groups
+    trained = {id(p) for group in groups for p in group["params"]}
+    trained -= {id(p) for p in trainer.online.parameters()}
+    projection = {id(p) for p in trainer.target.projection.parameters()}
+    assert trained == (projection if preset == "code" else set())
 
 
 # 7
-STILL = {
-    "fgsm_epsilon": 1e-3,
-    "dropout": 0.0,
-    "head_dropout": 0.0,
-    "steps": 3,
-    "max_length": 8,
-}
-
-
-def noise(monkeypatch):
-    """What FGSM is given, twice a step: for the query's view and for the key's."""
-    calls = []
-    recorded(monkeypatch, fgsm, "moved", calls)
-    return calls
+STILL = dict(fgsm_epsilon=1e-3, dropout=0.0, head_dropout=0.0, steps=3, max_length=8)
 
 
 def test_fgsm_uses_the_gradient_of_this_input(go, monkeypatch):
-    """Without dropout the gradient is that of the very loss that the batch has unperturbed."""
-    found, expected = noise(monkeypatch), []
-    real = loop.fgsm_probe
+    """Without dropout that is the gradient of the very loss of the batch unperturbed."""
+    noise, expected = recorded(monkeypatch, loop, "moved", []), []
+    real = loop.fgsm_gradients
 
-    def probe(trainer, ids, mask, negatives):
+    def gradients(trainer, view, sides, negatives):
+        ((ids, mask),) = sides
         words = trainer.scored.words(ids).detach().requires_grad_()
         keys = trainer.target(View(trainer.target.encoder.words(ids), mask)).detach()
-        loss = loop.contrast(
-            trainer, trainer.online(View(words, mask)), [keys], negatives
-        )
+        query = trainer.online(View(words, mask))
+        loss = loop.contrast(trainer, query, [keys], negatives)
         expected.append(torch.autograd.grad(loss, words)[0])
-        return real(trainer, ids, mask, negatives)
+        return real(trainer, view, sides, negatives)
 
-    monkeypatch.setattr(loop, "fgsm_probe", probe)
+    monkeypatch.setattr(loop, "fgsm_gradients", gradients)
     go(**STILL)
-    assert len(found) == 6 and len(expected) == 3  # both views, three steps
-    for step in range(3):
-        for _, (_, gradient, _) in found[2 * step : 2 * step + 2]:
-            torch.testing.assert_close(gradient, expected[step])
+    assert len(noise) == 6 and len(expected) == 3  # both views, three steps
+    for i, (_, (_, gradient, _)) in enumerate(noise):
+        torch.testing.assert_close(gradient, expected[i // 2])
 
 
-def test_fgsm_takes_each_views_own_gradient_where_their_tokens_differ():
+def test_fgsm_takes_each_views_own_gradient_where_their_tokens_differ(
+    encoder, monkeypatch
+):
     """A crop or a rewriting gives the key other tokens than the query."""
-    slopes = [torch.tensor([[[1.0], [-1.0]]]), torch.tensor([[[-1.0], [1.0], [1.0]]])]
-
-    def fresh(slope):
-        return View(
-            torch.zeros_like(slope), torch.ones(slope.shape[:2], dtype=torch.bool)
-        )
-
-    def probe(slope):
-        return lambda: (fresh(slope), lambda moving: (moving.words * slope).sum())
-
-    views = [fresh(slope) for slope in slopes]
-    FGSM(0.5, "current").perturb(views, [probe(slope) for slope in slopes])
-    assert [view.words.flatten().tolist() for view in views] == [
-        [0.5, -0.5],
-        [-0.5, 0.5, 0.5],
-    ]
+    noise = recorded(monkeypatch, loop, "moved", [])
+    trainer = loop.MoCoSE(Settings(batch_size=2, fgsm_epsilon=1e-3), encoder)
+    loop.train_step(trainer, [[2, 9, 3], [2, 8, 3]], [[2, 9, 7, 3], [2, 3]], 1)
+    assert [gradient.shape[1] for _, (_, gradient, _) in noise] == [3, 4]
 
 
 def test_fgsm_uses_the_last_steps_gradient_only_behind_its_switch(go, monkeypatch):
-    found, left = noise(monkeypatch), []
+    noise, left = recorded(monkeypatch, loop, "moved", []), []
     real = Trainer.optimise
 
     def optimise(trainer, loss, step):
         real(trainer, loss, step)
-        left.append(trainer.fgsm.gradient)
+        left.append(trainer.gradient)
 
     monkeypatch.setattr(Trainer, "optimise", optimise)
     go(**STILL, fgsm_gradient="stale")
-    gradients = [gradient for _, (_, gradient, _) in found[::2]]
-    assert gradients[0] is None
-    for step in (1, 2):
-        assert (
-            torch.equal(gradients[step], left[step - 1])
-            and left[step - 1].abs().sum() > 0
-        )
+    used = [gradient for _, (_, gradient, _) in noise[::2]]
+    assert used[0] is None and all(gradient.abs().sum() > 0 for gradient in left)
+    assert torch.equal(used[1], left[0]) and torch.equal(used[2], left[1])
 
 
 def test_no_gradient_is_kept_outside_the_training(go):
-    """The authors keep it in a module's global: a second run would start with the first one's."""
+    """The authors keep it in a global: a second run would start with the first one's."""
     first, second = (go(**STILL, fgsm_gradient="stale") for _ in range(2))
     assert first.progress.history == second.progress.history
     for module in (loop, fgsm):
@@ -265,17 +194,8 @@ def test_no_gradient_is_kept_outside_the_training(go):
 
 
 # 8
-def test_slices_count_from_the_newest():
-    queue = NegativeQueue(8, 2, 8, torch.Generator())
-    for step in (1, 2):
-        queue.enqueue(torch.full((2, 2), float(step)), step)
-    assert queue.negatives(((0, 2),))[:, 0].tolist() == [2.0, 2.0]
-    assert queue.negatives(((2, 4),))[:, 0].tolist() == [1.0, 1.0]
-    assert queue.ages(2).tolist() == [0, 0, 1, 1, *[RANDOM] * 4]
-
-
 def test_slices_begin_when_the_queue_is_full():
-    """Table 8's run, slice 0 to 512: their third step uses 768 negatives, the fourth 512."""
+    """Table 8's run, slice 0 to 512: their third step has 768 negatives, the fourth 512."""
     queue = NegativeQueue(1024, 2, 128, torch.Generator().manual_seed(0), "published")
     used = []
     for step in range(1, 6):
@@ -304,22 +224,22 @@ SIZES = [(12, 4, 4), (12, 0, 4), (12, 12, 4), (13, 3, 5), (512, 128, 64)]
 def test_the_published_queue_grows_past_its_size_only_behind_its_switch(
     size, init, batch
 ):
-    steps = 2 * (size // batch) + 3
-    lengths = {}
+    steps, most = 2 * (size // batch) + 3, {}
+    seen = published_queue(size, init, batch, steps)
     for growth in ("exact", "published"):
         queue = NegativeQueue(size, 2, init, torch.Generator().manual_seed(0), growth)
-        seen, lengths[growth] = published_queue(size, init, batch, steps), []
+        most[growth] = 0
         for step in range(1, steps + 1):
             born = queue.born[: len(queue.negatives())].tolist()
-            lengths[growth].append(len(born))
+            most[growth] = max(most[growth], len(born))
             if growth == "published":
                 assert ["r" if b == RANDOM else b for b in born] == seen[step - 1]
             else:
                 assert len(born) == min(size, init + (step - 1) * batch)
                 assert born.count(RANDOM) <= init
             queue.enqueue(torch.zeros(batch, 2), step)
-    assert max(lengths["exact"]) == size
-    assert (max(lengths["published"]) > size) == (0 < init < size)
+    assert most["exact"] == size
+    assert (most["published"] > size) == (0 < init < size)
 
 
 # 10
@@ -333,8 +253,7 @@ def test_target_dropout_is_active_unless_switched_off(encoder, view, dropout):
 
 # 11
 def test_the_optimiser_is_that_of_transformers_4_only_as_published(encoder):
-    kinds = {"described": torch.optim.AdamW, "code": TransformersAdamW}
-    for preset, kind in kinds.items():
+    for preset, kind in (("described", torch.optim.AdamW), ("code", TransformersAdamW)):
         settings = Settings(**of_the_method(PRESETS[preset]))
         assert type(loop.MoCoSE(settings, encoder).optimizer) is kind
 
@@ -349,21 +268,20 @@ def test_the_optimiser_of_transformers_4_by_hand():
     assert p.tolist() == pytest.approx(expected, abs=1e-6)
 
 
-def test_biases_and_layer_norms_do_not_decay(encoder):
-    """As in BERT's training; words that no batch holds keep their vectors but for the decay."""
-    trainer = loop.MoCoSE(Settings(weight_decay=0.1), encoder)
+def test_one_rate_trains_all_and_biases_and_layer_norms_do_not_decay(encoder):
+    trainer = loop.MoCoSE(Settings(weight_decay=0.1, lr=0.01), encoder)
     for group in trainer.optimizer.param_groups:
         assert {p.ndim > 1 for p in group["params"]} == {group["weight_decay"] > 0}
+        assert group["lr"] == 0.01
 
 
 # 12
-@pytest.mark.parametrize("preset", PRESETS)
+@each_preset
 def test_checkpoints_are_chosen_on_the_test_sets_only_as_published(
     small, monkeypatch, preset
 ):
-    """Three evaluations choose; the last step also looks at the test sets, in any preset."""
-    calls = []
-    recorded(monkeypatch, base, "evaluate", calls)
+    """Three evaluations choose; the last step also looks at the test sets."""
+    calls = recorded(monkeypatch, base, "evaluate", [])
     mocose.fit(small(**PRESETS[preset]), bar=False)
     splits = [next(iter(tables)).rpartition(" ")[2] for _, (_, tables) in calls]
     assert splits == (["test"] * 4 if preset == "code" else ["dev"] * 3 + ["test"])
@@ -373,36 +291,31 @@ def test_checkpoints_are_chosen_on_the_test_sets_only_as_published(
 @pytest.mark.parametrize("which", ["target", "both"])
 def test_only_the_target_view_is_shortened_behind_the_switch(small, which):
     ids = [[2, *range(10, 30), 3] for _ in range(4)]
-    generator = torch.Generator().manual_seed(0)
-    query, key = shortened(ids, ids, small(crop=0.5, augmented_views=which), generator)
+    config = small(crop=0.5, augmented_views=which)
+    query, key = shortened(ids, ids, config, torch.Generator().manual_seed(0))
     assert key != ids and (query == ids) == (which == "target")
 
 
 # 14
-NOISY = {"position_shuffle": True, "token_cutoff": 0.2, "feature_cutoff": 0.2}
-
-
-@pytest.mark.parametrize("preset", PRESETS)
+@each_preset
 def test_shuffle_and_cutoffs_are_off_while_scoring_unless_published(
     small, encoder, preset
 ):
-    config = small(**{**PRESETS[preset], **NOISY})
+    noisy = {"position_shuffle": True, "token_cutoff": 0.2, "feature_cutoff": 0.2}
+    config = small(**{**PRESETS[preset], **noisy})
     texts = ["The baker sold bread.", "A dog ran over the hill."]
-    found, plain = mocose.encode_as(config, encoder)(texts), encoder.encode(texts)
-    assert (found == plain).all() == (preset != "code")
-    assert (
-        found == mocose.encode_as(config, encoder)(texts)
-    ).all()  # noisy, but the same noise
+    first, again = (mocose.encode_as(config, encoder)(texts) for _ in range(2))
+    assert (first == encoder.encode(texts)).all() == (preset != "code")
+    assert (first == again).all()  # noisy, but the same noise
 
 
 # 15
-@pytest.mark.parametrize("preset", PRESETS)
+@each_preset
 def test_the_pooler_is_linear_without_tanh(encoder, view, preset):
     config = configure("quick", preset, projection_layers=0, predictor_layers=0)
-    online = Branch(encoder, config).eval()
     cls = encoder(view.words, view.mask)
     expected = cls @ encoder.pooler.weight.T + encoder.pooler.bias
-    torch.testing.assert_close(online(view), expected)
+    torch.testing.assert_close(Branch(encoder, config).eval()(view), expected)
     assert expected.abs().max() > 1  # beyond what a tanh could give
 
 

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from mocose_lib import Settings
 from mocose_lib.queue import RANDOM, NegativeQueue
 
 BATCH, DIM = 4, 3
@@ -17,21 +18,17 @@ def keys_of(step, batch=BATCH):
     return torch.arange(batch)[:, None].expand(batch, DIM) + 100.0 * step
 
 
-@pytest.mark.parametrize("init", ["none", "part", "all"])
+@pytest.mark.parametrize("share", [0, 0.5, 1])
 @pytest.mark.parametrize("size", [0, 1, 4, 7, 12])
-def test_equals_a_list_kept_by_hand(size, init):
-    """Any size, also smaller than and no multiple of the batch; none, part or all of it filled."""
-    init = {"none": 0, "part": size // 2, "all": size}[init]
-    q = queue(size, init)
+def test_equals_a_list_kept_by_hand(size, share):
+    """Any size, also less than and no multiple of the batch; none, part or all filled."""
+    q = queue(size, int(share * size))
     kept = [(row, RANDOM) for row in q.keys]
     for step in range(1, 9):
         q.enqueue(keys_of(step), step)
-        kept = [(row, step) for row in keys_of(step)] + kept
-        kept = kept[:size]
-        expected = [row for row, _ in kept]
-        assert torch.equal(
-            q.negatives(), torch.stack(expected) if size else torch.zeros(0, DIM)
-        )
+        kept = ([(row, step) for row in keys_of(step)] + kept)[:size]
+        expected = torch.stack([row for row, _ in kept]) if size else q.keys[:0]
+        assert torch.equal(q.negatives(), expected)
         ages = [RANDOM if born == RANDOM else step - born for _, born in kept]
         assert q.ages(step).tolist() == ages
 
@@ -39,17 +36,20 @@ def test_equals_a_list_kept_by_hand(size, init):
 def test_by_hand():
     """Size 3, batch of 2: after two steps the newest two, then one of the first step."""
     q = queue(3)
-    assert q.negatives().shape == (0, DIM)
     q.enqueue(torch.tensor([[1.0] * 3, [2.0] * 3], requires_grad=True), 1)
     q.enqueue(torch.tensor([[3.0] * 3, [4.0] * 3]), 2)
     assert q.negatives()[:, 0].tolist() == [3.0, 4.0, 1.0]
     assert q.ages(2).tolist() == [0, 0, 1] and not q.negatives().requires_grad
     fill = queue(8, 5)
     torch.testing.assert_close(fill.keys.norm(dim=1), torch.ones(5))
-    assert (
-        torch.equal(fill.keys, queue(8, 5).keys)
-        and fill.ages(3).tolist() == [RANDOM] * 5
-    )
+    assert torch.equal(fill.keys, queue(8, 5).keys)
+    assert fill.ages(3).tolist() == [RANDOM] * 5
+
+
+def test_a_quarter_is_random_unless_the_settings_say_otherwise():
+    sizes = {512: 128, 1024: 256, 3: 1, 0: 0}
+    drawn = {size: Settings(queue_size=size).random_keys for size in sizes}
+    assert drawn == sizes and Settings(queue_init=0).random_keys == 0
 
 
 def test_slices_count_from_the_newest_once_the_queue_is_full():
@@ -69,28 +69,18 @@ def test_refresh_replaces_the_newest_and_keeps_ages():
     for step in (1, 2):
         q.enqueue(keys_of(step), step)
     q.refresh(-keys_of(2))
-    assert q.negatives()[:, 0].tolist() == [
-        -200.0,
-        -201.0,
-        -202.0,
-        -203.0,
-        100.0,
-        101.0,
-    ]
+    assert q.negatives()[:, 0].tolist() == [-200, -201, -202, -203, 100, 101]
     assert q.ages(2).tolist() == [0] * 4 + [1] * 2
     q.refresh(torch.zeros(8, DIM))  # more than fit
     assert q.negatives().abs().sum() == 0 and len(q.negatives()) == 6
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
-def test_a_queue_loaded_to_a_gpu_goes_on():
-    """torch.load(map_location="cuda") moves ages too; enqueue makes new ones on the CPU."""
-    q = queue(7, 3)
-    q.load_state_dict(
-        {
-            k: v.cuda() if isinstance(v, torch.Tensor) else v
-            for k, v in q.state_dict().items()
-        }
-    )
-    q.enqueue(keys_of(1).cuda(), 1)
-    assert q.negatives().is_cuda and q.ages(1).tolist() == [0] * 4 + [RANDOM] * 3
+@pytest.mark.parametrize("growth", ["exact", "published"])
+def test_a_loaded_queue_goes_on_at_any_length(growth):
+    q, other = queue(12, 4, growth), queue(12, 4, growth)
+    for step in range(1, 6):
+        q.enqueue(keys_of(step), step)
+        other = queue(12, 4, growth)
+        other.load_state_dict(q.state_dict())
+        assert torch.equal(other.negatives(), q.negatives())
+        assert torch.equal(other.ages(step), q.ages(step)) and other.count == q.count

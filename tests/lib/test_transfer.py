@@ -3,6 +3,7 @@
 import logging
 import math
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ from mocose_study.fast import logistic
 AGREEMENT = 0.9  # points: one row of the smallest split is 1.25
 words = partial(hashed_words, dim=48)
 FITS = {"plain": transfer.fit_predict, "fast": logistic.fit_predict}
+each_fit = pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
 
 
 def made_tasks(n=240):
@@ -50,20 +52,22 @@ def blobs(n=400, dim=12, classes=2, seed=0):
 
 
 # --- the independent pipeline: scikit-learn only, one model after the other ---
-def model(strength, rows, classes):
-    """SentEval's network has a weight vector per class, also for two classes; scikit-learn's has
-    then one, their difference, of which |w|^2 / 2 is paid."""
-    inverse = (2 if classes == 2 else 1) / (strength * rows)
-    return LogisticRegression(C=inverse, solver="newton-cholesky", tol=1e-7)
+def fitted(x, y, train, strength):
+    """SentEval has a weight vector per class, also of two; scikit-learn has then one.
+
+    It is their difference, of which |w|^2 / 2 is paid.
+    """
+    inverse = (2 if len(set(y)) == 2 else 1) / (strength * len(train))
+    model = LogisticRegression(C=inverse, solver="newton-cholesky", tol=1e-7)
+    return model.fit(x[train].astype(float), y[train])
 
 
 def accuracy(x, y, train, test, strength):
-    fitted = model(strength, len(train), len(set(y))).fit(x[train], y[train])
-    return fitted.score(x[test], y[test])
+    return fitted(x, y, train, strength).score(x[test].astype(float), y[test])
 
 
 def cross_validated(x, y, strength):
-    """Dev: fold j by a model that saw neither i nor j; test: fold i by one that saw all others."""
+    """Dev: fold j by a model that saw neither i nor j; test: fold i by all others."""
     fold = transfer.folds(y)
 
     def right(held, scored):
@@ -75,125 +79,108 @@ def cross_validated(x, y, strength):
 
 
 def split_scores(x, y, split):
-    """Strength by dev accuracy (or 10 folds of train); fitted on train; dev, test, classes."""
-    train, dev, test = (
-        np.flatnonzero(split == name) for name in ("train", "dev", "test")
-    )
+    """Strength by dev accuracy (or 10 folds of train); dev, test, and guesses of test."""
+    train, dev, test = (np.flatnonzero(split == n) for n in ("train", "dev", "test"))
     folds = [(train, dev)]
     if not len(dev):
-        cut = StratifiedKFold(10, shuffle=True, random_state=1111).split(
-            train, y[train]
-        )
-        folds = [(train[a], train[b]) for a, b in cut]
-    means = [
-        np.mean([accuracy(x, y, a, b, s) for a, b in folds]) for s in transfer.STRENGTHS
-    ]
-    best = transfer.STRENGTHS[int(np.argmax(means))]
-    fitted = model(best, len(train), len(set(y))).fit(x[train], y[train])
-    return (
-        100 * max(means),
-        100 * fitted.score(x[test], y[test]),
-        fitted.predict(x[test]),
-    )
+        cut = StratifiedKFold(10, shuffle=True, random_state=1111)
+        folds = [(train[a], train[b]) for a, b in cut.split(train, y[train])]
+    means = {
+        s: np.mean([accuracy(x, y, a, b, s) for a, b in folds])
+        for s in transfer.STRENGTHS
+    }
+    guess = fitted(x, y, train, max(means, key=means.get)).predict(x[test])
+    return 100 * max(means.values()), 100 * (guess == y[test]).mean(), guess
 
 
-@pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
+@each_fit
 @pytest.mark.parametrize("task", ["three", "pair"])
 def test_agrees_with_scikit_learn_on_given_splits(task, fit):
     frame = made_tasks()[task]
-    texts = [name for name in transfer.COLUMNS if name in frame]
-    found = transfer.score([words(list(frame[c])) for c in texts], frame, fit)
-    x, *other = (words(list(frame[c])) for c in texts)
-    for y in other:
+    parts = [words(list(frame[c])) for c in transfer.COLUMNS if c in frame]
+    scores, x = transfer.score(parts, frame, fit), parts[0]
+    for y in parts[1:]:
         x = np.hstack([np.abs(x - y), x * y])
     y, split = frame["label"].to_numpy(str), frame["split"].to_numpy(str)
-    dev, test, guess = split_scores(x.astype(float), y, split)
-    assert found["dev"] == pytest.approx(dev, abs=AGREEMENT)
-    assert found["test"] == pytest.approx(test, abs=AGREEMENT)
-    if len(texts) == 2:
-        expected = 100 * f1_score(y[split == "test"], guess, pos_label="same")
-        assert found["test F1"] == pytest.approx(expected, abs=AGREEMENT)
-    else:
-        assert "test F1" not in found
+    dev, test, guess = split_scores(x, y, split)
+    expected = {"dev": dev, "test": test}
+    if task == "pair":
+        f1 = f1_score(y[split == "test"], guess, pos_label="same")
+        expected["test F1"] = 100 * f1
+    assert scores == pytest.approx(expected, abs=AGREEMENT)
 
 
 def test_agrees_with_cross_validation_by_scikit_learn(monkeypatch):
     """With one strength the choice is none, and nothing but the solver can differ."""
     x, frame = blobs()
     monkeypatch.setattr(transfer, "STRENGTHS", (1e-3,))
-    found = transfer.score([x], frame, logistic.fit_predict)
-    dev, test = cross_validated(x, frame["label"].to_numpy(int), 1e-3)
-    assert found["dev"] == pytest.approx(dev, abs=AGREEMENT)
-    assert found["test"] == pytest.approx(test, abs=AGREEMENT)
+    scores = transfer.score([x], frame, logistic.fit_predict)
+    expected = cross_validated(x, frame["label"].to_numpy(int), 1e-3)
+    assert tuple(scores.values()) == pytest.approx(expected, abs=AGREEMENT)
 
 
-@pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
+@each_fit
 @pytest.mark.parametrize("classes", [2, 4])
-def test_every_model_is_scikit_learns(classes, fit):
+def test_all_models_are_scikit_learns(classes, fit):
     """All masks and strengths at once give the classes that one fit after the other gives."""
     x, frame = blobs(500, classes=classes, seed=1)
-    y = frame["label"].factorize(sort=True)[0]
+    y, strengths = frame["label"].factorize(sort=True)[0], (1e-4, 1e-2, 1.0)
     masks = np.random.default_rng(0).random((3, 500)) < 0.7
-    strengths = (1e-4, 1e-2, 1.0)
     guess = fit(x, y, masks, strengths)
     assert guess.shape == (3, 3, 500)
-    for mask, by_strength in zip(masks, guess, strict=True):
-        for strength, found in zip(strengths, by_strength, strict=True):
-            fitted = model(strength, mask.sum(), classes).fit(
-                x[mask].astype(float), y[mask]
-            )
-            assert (
-                found == fitted.predict(x.astype(float))
-            ).mean() > 0.99  # 4 of 500 may tie
+    for (i, mask), (j, strength) in product(enumerate(masks), enumerate(strengths)):
+        model = fitted(x, y, np.flatnonzero(mask), strength)
+        agreed = guess[i, j] == model.predict(x.astype(float))
+        assert agreed.mean() > 0.99  # 4 of 500 may tie
 
 
 # --- values worked out by hand ---
+def table(split, label, sentences=1):
+    names = ["sentence"] if sentences == 1 else ["sentence1", "sentence2"]
+    labels = np.asarray(label).astype(str)
+    return pd.DataFrame({"split": split, "label": labels, **dict.fromkeys(names, "")})
+
+
 def test_perfectly_told_apart_is_100():
     y = np.array([0, 1] * 40)
-    frame = pd.DataFrame({"split": "all", "label": y.astype(str), "sentence": ""})
     x = np.stack([y, 1 - y], 1).astype(np.float32)
-    assert transfer.score([x], frame) == {"dev": 100.0, "test": 100.0}
+    assert transfer.score([x], table("all", y)) == {"dev": 100.0, "test": 100.0}
 
 
 def test_f1_is_of_the_label_that_sorts_last_by_hand():
     """Precision 2/3 and recall 2/4 of the label 1."""
     truth, guess = [1, 1, 0, 1, 1, 0], [1, 1, 1, 0, 0, 0]
-    split = ["train", "dev"] + ["test"] * 6
-    labels = [str(label) for label in [0, 1, *truth]]
-    frame = pd.DataFrame(
-        {"split": split, "label": labels, "sentence1": "", "sentence2": ""}
-    )
+    frame = table(["train", "dev"] + ["test"] * 6, [0, 1, *truth], 2)
     x = np.random.default_rng(0).normal(size=(8, 3)).astype(np.float32)
 
     def fit(x, y, masks, strengths):
         return np.tile([0, 1, *guess], (len(masks), len(strengths), 1))
 
-    assert transfer.score([x, x], frame, fit)["test F1"] == pytest.approx(100 * 4 / 7)
+    scores = transfer.score([x, x], frame, fit)
+    assert scores["test F1"] == pytest.approx(100 * 4 / 7)
 
 
 def test_features_of_a_pair_are_sentevals():
-    seen = {}
+    seen = []
 
     def catch(x, y, masks, strengths):
-        seen["x"] = x
-        return np.zeros((len(masks), len(strengths), len(y)), int)
+        seen.append(x)
+        return np.tile(y, (len(masks), len(strengths), 1))
 
-    columns = {"split": ["train", "dev", "test"], "label": ["0", "1", "0"]}
-    frame = pd.DataFrame(columns | {"sentence1": "", "sentence2": ""})
     u = np.array([[1.0, -2.0], [0, 1], [5, 5]], np.float32)
     v = np.array([[3.0, 1.0], [1, 0], [0, 0]], np.float32)
-    transfer.score([u, v], frame, catch)
-    assert seen["x"][0].tolist() == [2, 3, 3, -2]  # |1-3|, |-2-1|, 1*3, -2*1
+    transfer.score([u, v], table(["train", "dev", "test"], [0, 1, 0], 2), catch)
+    assert seen[0][0].tolist() == [2, 3, 3, -2]  # |1-3|, |-2-1|, 1*3, -2*1
 
 
-def test_folds_are_sentevals_and_hold_every_row_out_once():
+def test_folds_are_sentevals_and_hold_each_row_out_once():
     y = np.repeat([0, 1], [70, 30])
-    fold = transfer.folds(y)
-    for i, (_, held) in enumerate(
-        StratifiedKFold(10, shuffle=True, random_state=1111).split(y, y)
-    ):
-        assert (np.flatnonzero(fold == i) == held).all()
-        assert y[held].sum() == 3
+    fold, theirs = (
+        transfer.folds(y),
+        StratifiedKFold(10, shuffle=True, random_state=1111),
+    )
+    for i, (_, held) in enumerate(theirs.split(y, y)):
+        assert (np.flatnonzero(fold == i) == held).all() and y[held].sum() == 3
     with pytest.raises(InputError, match="a class has 3 rows"):
         transfer.folds(np.array([0] * 40 + [1] * 3))
 
@@ -201,16 +188,16 @@ def test_folds_are_sentevals_and_hold_every_row_out_once():
 # --- evaluate ---
 @pytest.fixture(scope="module")
 def scores():
-    """Those of `evaluate`, which encodes every distinct sentence once."""
+    """Those of `evaluate`, which encodes each distinct sentence once."""
     calls = []
 
     def encode(sentences):
         calls.append(list(sentences))
         return words(sentences)
 
-    found = transfer.evaluate(encode, made_tasks(), logistic.fit_predict)
+    measured = transfer.evaluate(encode, made_tasks(), logistic.fit_predict)
     assert len(calls) == 1 and len(calls[0]) == len(set(calls[0]))
-    return found
+    return measured
 
 
 @pytest.mark.parametrize(
@@ -226,22 +213,18 @@ def test_bad_embeddings_of_one_task_leave_the_others(scores, caplog, value, reas
         return x
 
     with caplog.at_level(logging.WARNING):
-        found = transfer.evaluate(encode, tasks, logistic.fit_predict)
+        left = transfer.evaluate(encode, tasks, logistic.fit_predict)
     assert "transfer task whole is left out" in caplog.text and reason in caplog.text
-    assert len(caplog.records) == 1
     names = {f"{task} {split}" for task in made_tasks() for split in ("dev", "test")}
-    assert set(scores) == names | {"pair test F1"}
-    assert (
-        math.isnan(found["whole test"]) and found["three test"] == scores["three test"]
-    )
+    assert set(scores) == names | {"pair test F1"} and len(caplog.records) == 1
+    assert math.isnan(left["whole test"])
+    assert left["three test"] == scores["three test"]
 
 
 @pytest.mark.parametrize("given", [["x"] * 60, ["x"] * 40 + ["y"] * 20])
 def test_labels_from_which_nothing_can_be_learnt_leave_the_task_out(given, caplog):
-    split = np.where(np.arange(60) < 40, "train", "test")
-    task = pd.DataFrame(
-        {"split": split, "label": given, "sentence": open_sentences(60)}
-    )
+    task = table(np.where(np.arange(60) < 40, "train", "test"), given)
+    task["sentence"] = open_sentences(60)
     with caplog.at_level(logging.WARNING):
         assert math.isnan(transfer.evaluate(words, {"task": task})["task test"])
     assert "need two classes, and all that the test has" in caplog.text
@@ -251,8 +234,7 @@ def test_pairs_of_three_classes_have_no_f1_though_the_test_has_two():
     x = np.random.default_rng(0).normal(size=(120, 8)).astype(np.float32)
     split = np.where(np.arange(120) < 90, "train", "test")
     label = np.where(split == "train", np.arange(120) % 3, np.arange(120) % 2)
-    found = transfer.score([x, x[::-1]], pd.DataFrame({"split": split, "label": label}))
-    assert set(found) == {"dev", "test"}
+    assert set(transfer.score([x, x[::-1]], table(split, label))) == {"dev", "test"}
 
 
 # SentEval's published protocol on the same embeddings: its linear network trained by Adam and

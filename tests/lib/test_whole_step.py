@@ -4,6 +4,7 @@ Dropout is off and all is in double precision, so that loss, queue and parameter
 """
 
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -13,8 +14,8 @@ from torch.func import functional_call
 from torch.nn import functional as F
 
 from mocose_lib import Encoder, Settings
-from mocose_lib.trainer import batches
 from mocose_lib.train import MoCoSE, Text, train_step
+from mocose_lib.trainer import batches
 from mocose_study.config.profiles import PRESETS
 from mocose_study.systems.base import train_system
 from mocose_study.systems.simcse import SimCSE
@@ -22,7 +23,8 @@ from mocose_study.systems.simcse import SimCSE
 STEPS, RATE = 20, 1e-3
 SIZES = dict(steps=STEPS, batch_size=8, queue_size=40, queue_init=10, lr=RATE)
 SIZES |= dict(max_length=16, head_dropout=0.0, weight_decay=0.1, eval_every=STEPS)
-WORDS = "encoder.model.embeddings.word_embeddings.weight"
+MODEL = "encoder.model."
+WORDS = f"{MODEL}embeddings.word_embeddings.weight"
 
 
 @pytest.fixture
@@ -37,33 +39,33 @@ class Plain:
 
     def __init__(self, s, bert, online, target=None, queue=None):
         def copied(state):
-            return {
-                name: p.detach().clone().requires_grad_() for name, p in state.items()
-            }
+            return {n: p.detach().clone().requires_grad_() for n, p in state.items()}
 
         self.s, self.bert, self.p = s, bert, copied(online)
         self.target = copied(target or {})
         if s.shared_embeddings:
-            shared = {n: p for n, p in self.p.items() if ".embeddings." in n}
-            self.target |= shared
+            self.target |= {n: p for n, p in self.p.items() if ".embeddings." in n}
         self.queue, self.count = queue, s.queue_init
         self.moments = {}
 
+    def first_token(self, p, mask, **inputs):
+        """What the encoder gives for [CLS]."""
+        body = {n[len(MODEL) :]: t for n, t in p.items() if n.startswith(MODEL)}
+        inputs["attention_mask"] = mask.long()
+        return functional_call(self.bert, body, kwargs=inputs).last_hidden_state[:, 0]
+
+    def linear(self, p, x, name):
+        return F.linear(x, p[f"{name}.weight"], p[f"{name}.bias"])
+
     def branch(self, p, words, mask, predictor):
         """[CLS] -> pooler -> projection of one layer -> predictor of two layers."""
-
-        def linear(x, name):
-            return F.linear(x, p[f"{name}.weight"], p[f"{name}.bias"])
 
         def norm(x, name):
             width = (x.shape[1],)
             return F.layer_norm(x, width, p[f"{name}.weight"], p[f"{name}.bias"], 1e-12)
 
-        body = {
-            n.removeprefix("encoder.model."): t for n, t in p.items() if ".model." in n
-        }
-        inputs = dict(inputs_embeds=words, attention_mask=mask.long())
-        x = functional_call(self.bert, body, kwargs=inputs).last_hidden_state[:, 0]
+        linear = partial(self.linear, p)
+        x = self.first_token(p, mask, inputs_embeds=words)
         x = linear(linear(x, "encoder.pooler"), "projection.0")
         if self.s.heads == "published":
             x = norm(x, "projection.1")
@@ -81,9 +83,7 @@ class Plain:
             against = [*negatives]
             if self.s.batch_negatives:
                 against += [k[j] for j in range(len(k)) if j != i]
-            cosines = [
-                F.cosine_similarity(q[i], other, dim=0) for other in (k[i], *against)
-            ]
+            cosines = [F.cosine_similarity(q[i], x, dim=0) for x in (k[i], *against)]
             logits = torch.stack(cosines) / self.s.temperature
             total = total - (logits[0] - logits.logsumexp(0))
         return total / len(q)
@@ -105,9 +105,8 @@ class Plain:
         if s.fgsm_gradient == "current":
             free = x.detach().requires_grad_()
             keys = self.branch(self.target, y, mask, False).detach()
-            gradient = torch.autograd.grad(
-                self.loss(free, keys, mask, negatives), free
-            )[0]
+            loss = self.loss(free, keys, mask, negatives)
+            gradient = torch.autograd.grad(loss, free)[0]
         else:  # that of the last step, cut or filled to this batch's length
             gradient = torch.zeros_like(x)
             if number > 1:
@@ -121,9 +120,8 @@ class Plain:
         loss = self.loss(moved[0], keys, mask, negatives)
         trained = dict(self.p)
         if s.target_projection_trained:
-            trained |= {
-                f"target {n}": p for n, p in self.target.items() if "projection" in n
-            }
+            own = {n: p for n, p in self.target.items() if "projection" in n}
+            trained |= {f"target {n}": p for n, p in own.items()}
         self.adamw(loss, trained, number)
         self.queue = torch.cat([keys.detach(), self.queue])
         self.count += len(keys)
@@ -136,9 +134,8 @@ class Plain:
         for p in (*self.p.values(), *self.target.values()):
             p.grad = None
         loss.backward()
-        norm = sum(
-            p.grad.square().sum() for p in trained.values() if p.grad is not None
-        ).sqrt()
+        gradients = [p.grad for p in trained.values() if p.grad is not None]
+        norm = sum(gradient.square().sum() for gradient in gradients).sqrt()
         rate = RATE * (1 - (number - 1) / STEPS)
         for name, p in trained.items():
             if p.grad is None:
@@ -159,9 +156,8 @@ class Plain:
 
 def assert_equal(found, expected):
     for name, value in expected.items():
-        torch.testing.assert_close(
-            found[name], value.detach(), rtol=0, atol=1e-10, msg=name
-        )
+        close = dict(rtol=0, atol=1e-10, msg=name)
+        torch.testing.assert_close(found[name], value.detach(), **close)
 
 
 @pytest.mark.parametrize("preset", ["study", "described", "code"])
@@ -172,15 +168,11 @@ def test_twenty_steps_of_mocose_are_those_of_a_plain_one(tiny, double, preset):
     encoder = Encoder.load(tiny, dropout=0.0).double()
     text = Text(encoder, open_sentences(64), settings)
     trainer = MoCoSE(settings, encoder)
-    start = (
-        dict(trainer.online.named_parameters()),
-        dict(trainer.target.named_parameters()),
-    )
+    start = [dict(b.named_parameters()) for b in (trainer.online, trainer.target)]
     plain = Plain(settings, encoder.model, *start, trainer.queue.keys.clone())
-    for number, rows in zip(
-        range(1, STEPS + 1), batches(text.ids, settings), strict=False
-    ):
-        ids = [text.ids[row] for row in rows]
+    order = batches(text.ids, settings)
+    for number in range(1, STEPS + 1):
+        ids = [text.ids[row] for row in next(order)]
         train_step(trainer, ids, ids, number)
         loss = plain.step(*encoder.pad(ids), number)
         assert trainer.loss.item() == pytest.approx(loss, abs=1e-10)
@@ -194,28 +186,16 @@ def test_twenty_steps_of_simcse_are_those_of_a_plain_one(tiny, small, double):
     system = SimCSE(config, encoder, SimCSE.inputs(config, encoder)).double()
 
     def named():
-        parameters = {
-            n.replace("mlp.0", "projection.0"): p for n, p in system.named_parameters()
-        }
-        return {n: p for n, p in parameters.items() if "pooler" not in n}
+        named = {n: p for n, p in system.named_parameters() if "pooler" not in n}
+        return {n.replace("mlp.0", "projection.0"): p for n, p in named.items()}
 
     plain = Plain(config, encoder.model, named())
     order = batches(system.ids, config)
     for number in range(1, STEPS + 1):
-        ids, mask = encoder.pad(
-            [system.ids[int(row)]["input_ids"] for row in next(order)]
-        )
-        body = {
-            n.removeprefix("encoder.model."): t
-            for n, t in plain.p.items()
-            if ".model." in n
-        }
-        inputs = dict(input_ids=ids, attention_mask=mask.long())
-        x = functional_call(encoder.model, body, kwargs=inputs).last_hidden_state[:, 0]
-        x = F.linear(
-            x, plain.p["projection.0.weight"], plain.p["projection.0.bias"]
-        ).tanh()
-        x = F.normalize(x, dim=1)
+        tokens = [system.ids[int(row)]["input_ids"] for row in next(order)]
+        ids, mask = encoder.pad(tokens)
+        x = plain.first_token(plain.p, mask, input_ids=ids)
+        x = F.normalize(plain.linear(plain.p, x, "projection.0").tanh(), dim=1)
         loss = -(x @ x.T / config.temperature).log_softmax(1).diagonal().mean()
         plain.adamw(loss, plain.p, number)
     fitted = train_system(config, system, None, False)

@@ -5,6 +5,7 @@ from pathlib import Path
 import nbformat
 from IPython.core.interactiveshell import InteractiveShell
 from matplotlib import pyplot
+from papermill.iorw import load_notebook_node
 from papermill.parameterize import parameterize_notebook
 from texts import ROOT
 from traitlets.config import Config
@@ -21,7 +22,7 @@ def execute(path: Path, study: Path, monkeypatch, **parameters) -> dict:
     monkeypatch.setenv("MOCOSE_STUDY", str(study))
     monkeypatch.setenv("MOCOSE_WORKERS", "0")
     monkeypatch.chdir(ROOT / "notebooks")
-    notebook = parameterize_notebook(nbformat.read(path, 4), parameters)
+    notebook = parameterize_notebook(load_notebook_node(str(path)), parameters)
     quiet = Config(HistoryManager={"enabled": False})
     shell = InteractiveShell.instance(config=quiet)
     try:

@@ -8,7 +8,7 @@ from made_up import write
 from mocose_study.config import InputError
 from mocose_study.config.profiles import PretrainConfig
 from mocose_study.results.use import write_card
-from mocose_study.sections import GRIDS
+from mocose_study.sections import SECTIONS
 
 RECORD = {
     "tokens": 1_234_567,
@@ -23,9 +23,10 @@ def test_a_card_has_the_recipe_the_tokens_and_the_scores(study):
     folder = study / "encoder"
     folder.mkdir()
     (folder / "pretraining.json").write_text(json.dumps(RECORD))
-    grid = GRIDS["encoders"]
-    point = next(p for p in grid.points if p.label.startswith("mini, "))
-    write(grid.config(point, "tiny", 0), score=61.25)
+    section = SECTIONS["encoders"]
+    runs = section.runs("tiny", [0])
+    label, config = next(run for run in runs if run[0].startswith("mini, "))
+    write(config, score=61.25)
     write_card(folder, PretrainConfig(name="mini", corpus="one.txt"))
     text = (folder / "README.md").read_text()
     assert (
@@ -33,7 +34,7 @@ def test_a_card_has_the_recipe_the_tokens_and_the_scores(study):
         and "1,234,567 in 8 steps, 2 minutes" in text
     )
     assert "masked 3.250" in text
-    assert f"| {point.label.removeprefix('mini, ')} | 51.2 | 61.2 |" in text
+    assert f"| {label.removeprefix('mini, ')} | 51.2 | 61.2 |" in text
     write_card(folder, PretrainConfig(name="tiny", corpus="one.txt"))
     assert "(no runs yet)" in (folder / "README.md").read_text()
 

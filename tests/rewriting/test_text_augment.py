@@ -13,8 +13,7 @@ from mocose_study.data import corpora
 from mocose_study.data.files import cache_folder
 from mocose_study.rewriting import rewrite, text_augment
 from mocose_study.rewriting.tokens import crop, delete, mask_tokens
-from mocose_study.runs import run
-from mocose_study.systems import METHODS
+from mocose_study.systems import fit
 from mocose_study.systems.base import load_encoder, training_ids
 from mocose_study.systems.simcse import SimCSE
 
@@ -48,8 +47,8 @@ def test_default_models_are_the_encoder_or_those_of_the_table(study, tiny):
     assert models("synonym", encoder=str(tiny)) == (str(tiny),)
     assert models("synonym", encoder="bert-base-uncased") == ("roberta-base",)
     assert models("synonym", augmentation_models=("mine",)) == ("mine",)
-    for kind, table in text_augment.KINDS.items():
-        assert len(table["models"]) == MODELS_NEEDED.get(kind, 0)
+    for kind, names in text_augment.MODELS.items():
+        assert len(names) == MODELS_NEEDED.get(kind, 0)
 
 
 # --- the cache ---
@@ -66,7 +65,6 @@ def test_a_corpus_is_rewritten_once(corpus, masked, monkeypatch):
     first = augmented(config, corpus, 0)
     assert first["document"][:] == [0] * 20 + [1] * 15
     assert not {*first["sentence"]} & {*corpus["sentence"]}
-    assert not list(cache_folder().rglob("*.json"))
     monkeypatch.setattr(rewrite, "load", lambda *a: pytest.fail("a model was loaded"))
     text_augment.check(vary(config, augmented_views="target"), corpus)
     again = augmented(config, corpus, 0)
@@ -94,7 +92,7 @@ def test_a_killed_augmentation_loses_one_shard(corpus, monkeypatch, finished):
     monkeypatch.setattr(text_augment, "SHARD", 10)
     config = Config(text_augmentation="typos", augmentation_rate=0.3)
     unbroken = augmented(config, corpus, 0)["sentence"][:]
-    for path in cache_folder().glob(f"{text_augment.key_of(config, corpus, 0)}.*"):
+    for path in cache_folder().glob(f"{text_augment.key_of(config, corpus, 0)}-*"):
         path.unlink()
     real, calls, kill = rewrite.with_typos, [], [finished]
 
@@ -109,6 +107,7 @@ def test_a_killed_augmentation_loses_one_shard(corpus, monkeypatch, finished):
         augmented(config, corpus, 0)
     assert sum(calls) == 10 * finished
     kill.clear()
+    text_augment.check(config, corpus)
     assert augmented(config, corpus, 0)["sentence"][:] == unbroken
     assert sum(calls) == 35  # nothing was done twice
 
@@ -142,16 +141,16 @@ def test_who_sees_the_rewritten_text(small, monkeypatch, views):
 
     monkeypatch.setattr(loop, "make_view", make_view)
     monkeypatch.setattr(SimCSE, "views", of_simcse)
-    METHODS["mocose"](config, bar=False)
-    METHODS["simcse"](small(method="simcse", **changes), bar=False)
+    fit(config, bar=False)
+    fit(small(method="simcse", **changes), bar=False)
     assert len(seen) == config.steps * config.batch_size and set(seen) <= pairs
 
 
-def test_all_models_are_asked_for_before_the_first_sentence(small, monkeypatch):
-    monkeypatch.setattr(text_augment, "augmented", lambda *a: pytest.fail("it began"))
+def test_a_model_that_is_not_there_is_told_before_the_first_sentence(small):
     missing = small(text_augmentation="paraphrase")
+    corpus = corpora.load_corpus("open", 64)
     with pytest.raises(InputError, match="pegasus_paraphrase"):
-        run.prepare([small(text_augmentation="typos"), missing])
+        text_augment.check(missing, corpus)
 
 
 # --- token ids ---

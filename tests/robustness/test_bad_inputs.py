@@ -90,6 +90,8 @@ NOT_FOUND = [  # what a run needs and does not find; tests/cli has unknown names
     ),
     ({"benchmark": "column.tsv"}, "column.tsv has no column 'score'; it needs score"),
     ({"dev": "column.tsv"}, "column.tsv has no column 'score'; it needs score"),
+    ({"benchmark": ""}, "benchmark = '' names no pairs; leave it out."),
+    ({"eval_max_length": 100_000}, "eval_max_length = 100000, but .* only 75 tokens"),
     ({"transfer": True}, "the hub did not give senteval.tar of princeton-nlp"),
     ({"max_length": 500}, "max_length = 500, but .* reads only 75 tokens"),
     ({"method": "word_vectors"}, "needs a data folder; give --data or MOCOSE_DATA"),

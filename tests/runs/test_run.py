@@ -1,23 +1,29 @@
 """Runs: one file each, with what was done and what came of it."""
 
 import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
 from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from conftest import SMALL, made
+from texts import ROOT
 
 from mocose_lib import InputError, evaluate, trainer
 from mocose_study.config import Config
 from mocose_study.data import benchmarks
 from mocose_study.data.git import code_at
 from mocose_study.fast import processor
-from mocose_study.runs import files, measure, run
+from mocose_study.runs import files, measure, pool, run
 from mocose_study.runs.files import finite, is_done, read_run, run_file, run_id
+from mocose_study.runs.progress import Bar, seconds_of
 
-PINNED = Path(__file__).with_name("defaults.json")
+PINNED = "6614d59cad84ef69"  # of all defaults; see the test that reads it
 
 
 def average(encode, config):
@@ -69,16 +75,6 @@ def test_a_run_file_says_what_was_done_with_what(finished, study):
     before = path.stat().st_mtime_ns
     assert made(config) == path and path.stat().st_mtime_ns == before
     assert not list((study / "data" / "checkpoints").glob("*"))
-
-
-def test_resamples_of_the_test_pairs_stand_in_the_file_where_they_are_asked_for(small):
-    config = small(method="untrained", resamples=20)
-    plain, asked = (read_run(made(c)) for c in (small(method="untrained"), config))
-    assert "resampled" not in plain and plain["metrics"] == asked["metrics"]
-    assert len(asked["resampled"]) == 20 and np.std(asked["resampled"]) > 0
-    assert np.mean(asked["resampled"]) == pytest.approx(
-        asked["metrics"]["sts_avg"], abs=10
-    )
 
 
 @pytest.mark.parametrize("place", ["train", "evaluate", "write"])
@@ -172,17 +168,6 @@ def test_curves_for_tensorboard_and_as_csv(finished, tmp_path):
 
 
 # --- the Config in a run file ---
-def test_files_with_all_fields_and_with_those_that_differ_give_the_same_config(
-    finished,
-):
-    config, path = finished
-    record = read_run(path)
-    older = {k: v for k, v in plain(path).items() if k not in ("defaults", "digest")}
-    older["config"] = record["config"]
-    path.write_text(json.dumps(older | {"digest": files.digest(older)}, indent=1))
-    assert read_run(path) == record and Config.from_dict(record["config"]) == config
-
-
 def test_a_file_keeps_its_config_when_a_default_changes(finished, monkeypatch):
     """As if `temperature` had become 0.05 later: the run of the file had 0.07."""
     config, path = finished
@@ -199,41 +184,120 @@ def test_a_file_keeps_its_config_when_a_default_changes(finished, monkeypatch):
 
 
 def test_a_default_that_changes_gets_a_new_number():
-    """If not, raise `files.DEFAULTS`, and put the old value into `files.FORMER`."""
-    pinned = json.loads(PINNED.read_text())
-    now = files.defaults(files.DEFAULTS)
-    assert pinned["defaults"] == files.DEFAULTS
-    assert {k: v for k, v in now.items() if k in pinned["config"]} == {
-        k: v for k, v in pinned["config"].items() if k in now
-    }
+    """If not, raise `files.DEFAULTS`, put the old value into `files.FORMER`, and then
+    the new digest here. A new field changes the digest alone."""
+    assert (files.DEFAULTS, files.digest(files.defaults(files.DEFAULTS))) == (1, PINNED)
 
 
 # --- run files that are not as they were written ---
+def changed(path, **parts):
+    """With other parts and a digest that fits them."""
+    record = {k: v for k, v in plain(path).items() if k != "digest"} | parts
+    path.write_text(json.dumps(record | {"digest": files.digest(record)}))
+
+
+def pipe(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
 DAMAGES = {
-    "truncated": lambda p: p.write_text(p.read_text()[:500]),
+    "truncated": lambda p: p.write_text(p.read_text()[:200]),
     "binary": lambda p: p.write_bytes(b"\xff\xfe\x00" * 40),
     "a list": lambda p: p.write_text("[]"),
+    "200,000 brackets": lambda p: p.write_text("[" * 200_000),
+    "a pipe": pipe,
     "edited": lambda p: p.write_text(
         p.read_text().replace(str(read_run(p)["metrics"]["sts_avg"]), "99.0")
     ),
     "of another name": lambda p: p.write_text(
         p.read_text().replace(p.stem, "mocose-0123456789ab")
     ),
+    "no metrics": lambda p: changed(p, metrics=[1]),
+    "text for a number": lambda p: changed(p, metrics={"sts_avg": "50"}),
+    "no seconds": lambda p: changed(p, seconds={}),
+    "a history of numbers": lambda p: changed(p, progress={"history": [1, 2]}),
+    "defaults without a number": lambda p: changed(p, defaults="first"),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_a_damaged_run_file_is_named_and_is_not_done(small, caplog, damage):
-    config = small(method="untrained")
-    path = made(config)
-    before = path.read_text()
+def test_a_damaged_run_file_is_named_and_is_not_done(study, damage):
+    config = Config(method="untrained", fgsm_epsilon=0.0)
+    path = run_file(config, "quick")
+    parts = {"inputs": {}, "progress": {}, "stamp": {}, "seconds": 1.0}
+    record = {"config": asdict(config), "metrics": {"sts_avg": 50.0}, **parts}
+    files.write_run(path, record)
     damage(path)
-    with pytest.raises(
-        InputError, match=f"run file {path.name} is damaged: .*move it away to run"
-    ):
+    told = f"run file {path.name} is damaged: .*; move it away to run it again.$"
+    with pytest.raises(InputError, match=told):
         read_run(path)
     assert not is_done(config, "quick")
-    assert read_run(made(config))["metrics"] == json.loads(before)["metrics"]
+
+
+def test_a_damaged_run_is_made_again(small):
+    path = made(small(method="untrained"))
+    before = read_run(path)["metrics"]
+    path.write_text("[]")
+    assert read_run(made(small(method="untrained")))["metrics"] == before
+
+
+@pytest.mark.parametrize("name", ["benchmark", "corpus"])
+def test_a_file_that_is_edited_while_a_run_trains_ends_it_without_a_run_file(
+    small, study, monkeypatch, eager, name
+):
+    mine = study / "mine.tsv"
+    rows = "".join(f"{i}\tWords {i}.\tOther words {i}.\n" for i in range(9))
+    mine.write_text(f"score\tsentence1\tsentence2\n{rows}")
+    text = study / "mine.txt"
+    text.write_text("".join(f"Sentence {i} of a text.\n" for i in range(99)))
+    config = small(benchmark=str(mine), dev=str(mine), corpus=str(text))
+    path, real = run_file(config, "quick"), trainer.Trainer.optimise
+
+    def optimise(*arguments):
+        edited = mine if name == "benchmark" else text
+        edited.write_text(edited.read_text().replace("5", "0"))
+        real(*arguments)
+
+    monkeypatch.setattr(trainer.Trainer, "optimise", optimise)
+    told = f"^{name} was changed while the run trained; no run file is written"
+    with pytest.raises(InputError, match=told):
+        run.make_run(config, path, "cpu")
+    assert not path.exists() and not run.checkpoint_of(path.stem).path.exists()
+
+
+# --- Ctrl-C ---
+def test_ctrl_c_while_training_writes_a_checkpoint_at_once(small, monkeypatch):
+    """Behind the step in which it comes; before the first step there is none."""
+    config, steps, real = small(), [], trainer.Trainer.optimise
+    whole = read_run(made(config, "whole"))["metrics"]
+
+    def optimise(*arguments):
+        steps.append(1)
+        if len(steps) == 3:
+            signal.raise_signal(signal.SIGINT)
+        real(*arguments)
+
+    checkpoint = run.checkpoint_of(run_id(config))
+    with monkeypatch.context() as once:
+        once.setattr(run, "measured", lambda *_: signal.raise_signal(signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt):
+            made(config)
+        assert not checkpoint.path.exists()
+    with monkeypatch.context() as once:
+        once.setattr(trainer.Trainer, "optimise", optimise)
+        with pytest.raises(KeyboardInterrupt):
+            made(config)
+    assert checkpoint.read()["progress"]["step"] == 3
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert read_run(made(config))["metrics"] == whole
+
+
+# --- a run of one's own ---
+def test_a_run_of_ones_own_lies_apart_from_the_studys(small, study):
+    record = run.try_run(small(method="untrained"), bar=False)
+    assert [p.stem for p in (study / "runs").iterdir()] == [record["id"]]
+    assert not (study / "data" / "runs").exists()
 
 
 # --- grids ---
@@ -278,6 +342,48 @@ def test_the_number_of_workers_may_come_from_the_environment(cheap, monkeypatch)
     for wanted in (None, -1):
         with pytest.raises(InputError, match="it must be 0, for runs in this process"):
             run.run_grid([cheap(0)], "quick", wanted, bar=False)
+
+
+def test_the_bar_counts_steps_over_all_runs_and_tells_the_time_by_finished_ones(small):
+    """Two of four steps a second: ten runs of six steps take 30 s on one process, less
+    what is done; a run that went on from a checkpoint has made fewer steps itself."""
+    records = [{"seconds": 3.0, "config": {"method": "mocose", "steps": 6}}]
+    configs = [small(seed=seed) for seed in range(10)]
+    bar = Bar("", configs, records, 1, False)
+    assert bar.total == 60 and "10 runs, 00:30 left" in bar.told
+    bar.count(4)
+    bar.finish(configs[0], 4, None)  # two steps came from a checkpoint
+    bar.count(10)
+    assert bar.n == 12 and "9 runs, 00:24 left" in bar.told
+    other = small(method="simcse", steps=60)
+    assert seconds_of([other], records) == 30 and seconds_of([other], []) is None
+    assert "see the first" in Bar("", configs, [], 1, False).told
+
+
+SCRIPT = """
+from mocose_study.runs.pool import outcomes
+for _, _, error in outcomes(len, ["a job"], 1):
+    print(error)
+"""
+
+
+def test_a_worker_that_imports_a_script_starts_no_other(monkeypatch):
+    process = multiprocessing.current_process()
+    monkeypatch.setattr(process, "_inheriting", True, raising=False)
+    monkeypatch.setattr(os, "_exit", lambda code: pytest.fail(f"exit {code}"))
+    with pytest.raises(pytest.fail.Exception, match="exit 1"):
+        next(pool.outcomes(len, ["a job"], 1))
+
+
+@pytest.mark.slow
+def test_a_script_without_a_main_guard_is_told_what_it_needs(tmp_path):
+    (tmp_path / "mine.py").write_text(SCRIPT)
+    command, here = [sys.executable, tmp_path / "mine.py"], {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=os.environ | here
+    )
+    told = 'no worker could start; a script that starts runs needs `if __name__ == "'
+    assert told in done.stdout and "Traceback" not in done.stderr
 
 
 # --- cosines by grade (SimCSE, appendix G) ---

@@ -7,7 +7,7 @@ from texts import open_sentences
 from torch import nn
 
 from mocose_lib.encoder import Encoder
-from mocose_study.systems import METHODS
+from mocose_study.systems import fit
 from mocose_study.systems.s_simcse import SampledDropout, sample_dropout
 
 SENTENCES = open_sentences(8, start=50)
@@ -76,9 +76,7 @@ def test_attention_reads_a_drawn_rate_in_every_layer_and_pass(encoder, monkeypat
 
 def test_the_system_differs_from_simcse_but_at_rate_zero(small):
     def encode(method, **changes):
-        return METHODS[method](small(method=method, **changes), bar=False).encode(
-            SENTENCES
-        )
+        return fit(small(method=method, **changes), bar=False).encode(SENTENCES)
 
     assert not np.array_equal(encode("s_simcse"), encode("simcse"))
     zero = encode("s_simcse", dropout_low=0.0, dropout_high=0.0)

@@ -13,7 +13,7 @@ from transformers import AutoModelForMaskedLM
 from mocose_lib import InputError
 from mocose_study.config import vary
 from mocose_study.rewriting.tokens import mask_tokens
-from mocose_study.systems import METHODS, base
+from mocose_study.systems import base, fit
 from mocose_study.systems.masked_words import RATE, numpy_generator
 from mocose_study.systems.simcse import SimCSE
 
@@ -99,7 +99,7 @@ def test_the_next_sentence_is_of_the_same_document(small, tmp_path):
     s = system(config)
     assert list(s.second_rows) == list(s.first_rows + 1)
     assert list(s.first_rows) == [i for i in range(60) if i % 6 != 5]
-    assert METHODS["simcse"](config, bar=False).progress.step == config.steps
+    assert fit(config, bar=False).progress.step == config.steps
     three = system(vary(config, positives="next_three"))
     drawn = set(zip(three.first_rows.tolist(), three.second_rows.tolist(), strict=True))
     near = ((i, i + n) for i in range(60) for n in (1, 2, 3))
@@ -110,7 +110,7 @@ def test_the_next_sentence_is_of_the_same_document(small, tmp_path):
         base.documents(of_the_hub, datasets.Dataset.from_dict({"document": [0] * 60}))
     no_documents = vary(config, corpus=str(articles(tmp_path / "one.txt", 1, 60)))
     with pytest.raises(InputError, match="has no documents"):
-        METHODS["simcse"](no_documents, bar=False)
+        fit(no_documents, bar=False)
 
 
 def test_the_masked_word_loss_in_loops(small, masked):

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from mocose_lib import InputError
 from mocose_lib.loss import info_nce
-from mocose_study.systems import METHODS, ct
+from mocose_study.systems import ct, fit
 from mocose_study.systems.ct import ContrastiveTension, tension
 from mocose_study.systems.simcse_supervised import (
     SupervisedSimCSE,
@@ -112,7 +112,7 @@ def test_tension_in_loops():
 
 def test_a_batch_that_holds_no_whole_groups_is_refused(small):
     with pytest.raises(InputError, match="batch_size = 12 is no multiple of 8"):
-        METHODS["ct"](small(method="ct", batch_size=12), bar=False)
+        fit(small(method="ct", batch_size=12), bar=False)
 
 
 def test_every_sentence_stands_beside_itself_and_its_negatives(small, monkeypatch):

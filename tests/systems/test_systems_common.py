@@ -1,6 +1,5 @@
-"""What every trained system promises, tested on each: resumable, repeatable, as its Config says."""
+"""What all systems promise: their facts; resumable, repeatable, as the Config says."""
 
-import shutil
 import sys
 from dataclasses import asdict
 from itertools import combinations
@@ -12,17 +11,27 @@ from making import built
 from texts import articles, open_sentences
 
 from mocose_lib import Encoder, trainer
-from mocose_study.config import configure, vary
-from mocose_study.config.config import SHORTENED, TWO_VIEWS
+from mocose_study.config import FIELDS, Config, InputError
 from mocose_study.data import benchmarks
 from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.fast import states as fast_states
-from mocose_study.systems import METHODS, TRAINED, base, probe
-from mocose_study.systems.base import load_encoder
+from mocose_study.systems import (
+    SWITCHES,
+    SYSTEMS,
+    base,
+    check,
+    complete,
+    digests,
+    draws,
+    fit,
+    probe,
+)
+from mocose_study.systems.base import System, load_encoder
 from mocose_study.systems.simcse import SimCSE
 
 SENTENCES = open_sentences(12, start=50)
-OF_TRAINER = sorted({*TRAINED, "mocose"})
+TRAINED = sorted(name for name, kind in SYSTEMS.items() if kind.draws)
+MODELS = sorted({*TRAINED} - {"mocose"})
 
 
 @pytest.fixture
@@ -36,35 +45,64 @@ def make(small, tmp_path):
     )
 
     def make(method, **changes):
-        shortened = {"word_deletion": 0.1} if method in SHORTENED else {}
-        shortened |= {"mlm_weight": 0.1} if method in TWO_VIEWS else {}
-        files = dict(
-            corpus=str(corpus), corpus_size=240, triplets=str(tmp_path / "nli.tsv")
+        options = {"word_deletion": 0.1, "mlm_weight": 0.1}
+        own = {k: v for k, v in options.items() if k in SYSTEMS[method].own}
+        files = {"corpus": str(corpus), "triplets": str(tmp_path / "nli.tsv")}
+        sizes = {"corpus_size": 240, "batch_size": 8, "eval_every": 5}
+        return small(
+            method=method, **{**files, **sizes, **own, "selection": "last", **changes}
         )
-        sizes = dict(batch_size=8, eval_every=5)
-        defaults = {**files, **sizes, **shortened, "selection": "last"}
-        return small(method=method, **{**defaults, **changes})
 
     return make
 
 
-def test_runs_share_a_tokenizer_and_its_test_sets_where_it_is_the_same(
-    small, tiny, tmp_path
-):
-    first, second = (base.load_encoder(small(seed=seed), "cpu") for seed in (0, 1))
-    assert first.tokenizer is second.tokenizer and first.model is not second.model
-    cased = shutil.copytree(tiny, tmp_path / "cased")
-    told = cased / "tokenizer_config.json"
-    told.write_text(told.read_text().replace('lower_case": true', 'lower_case": false'))
-    third = base.load_encoder(small(encoder=str(cased)), "cpu")
-    assert (
-        third.tokenize(["A DOG"])
-        != first.tokenize(["A DOG"])
-        == first.tokenize(["a dog"])
-    )
+# --- facts ---
+def test_a_system_that_forgets_a_fact_is_an_error():
+    class Forgetful(SimCSE):
+        name, label = "forgetful", "Forgetful"
+
+    with pytest.raises(TypeError, match="Forgetful does not say its colour"):
+        complete(Forgetful)
+    for fact in ("reads", "own", "draws", "pooler", "saved_whole"):
+        facts = {k: getattr(SimCSE, k) for k in System.__annotations__ if k != fact}
+        with pytest.raises(TypeError, match=f"does not say its {fact}$"):
+            complete(type("Forgetful", (System,), facts))
 
 
-@pytest.mark.parametrize("method", sorted(TRAINED))
+def test_the_facts_agree_with_the_config(study):
+    looks = {(kind.label, kind.colour) for kind in SYSTEMS.values()}
+    assert len(looks) == len(SYSTEMS)
+    for kind in SYSTEMS.values():
+        assert {*kind.reads, *kind.own} <= {*FIELDS} and not {*SWITCHES} - {*FIELDS}
+        assert set(digests(Config(method=kind.name))) >= {"benchmark"}
+    assert not draws(Config(method="untrained"))
+    assert draws(Config(method="untrained", encoder_init="random"))
+    assert not draws(Config(method="word_counts", encoder_init="random"))
+
+
+@pytest.mark.parametrize(
+    "method, changes, told",
+    [
+        ("ct", {"crop": 0.5}, "ct has no crop"),
+        ("mocose", {"word_deletion": 0.1}, "mocose has no word_deletion"),
+        ("simcse", {"fgsm_epsilon": 5e-9}, "simcse has no .*set fgsm_epsilon = 0"),
+        ("flow", {"text_augmentation": "typos"}, "set text_augmentation = 'none'"),
+        ("declutr", {"two_encoders": True}, "declutr has no two_encoders"),
+        ("ct", {"batch_size": 12}, "batch_size = 12 is no multiple of 8"),
+        ("ct", {"pooling": "cls_pooler"}, "would measure a layer that ct does not"),
+        ("declutr", {"max_length": 9}, "leaves no span of 8 tokens"),
+        ("s_simcse", {"dropout_low": 0.3}, "dropout_low = 0.3 is larger than"),
+        ("simcse", {"same_mask": True, "crop": 0.1}, "same_mask needs two views"),
+        ("no_such", {}, "there is no method 'no_such'"),
+    ],
+)
+def test_what_a_system_cannot_do_is_one_sentence(small, method, changes, told):
+    with pytest.raises(InputError, match=told):
+        check(small(method=method, **changes))
+
+
+# --- training ---
+@pytest.mark.parametrize("method", MODELS)
 def test_an_interrupted_run_ends_as_an_unbroken_one(
     make, eager, method, tmp_path, monkeypatch
 ):
@@ -72,7 +110,7 @@ def test_an_interrupted_run_ends_as_an_unbroken_one(
     config = make(
         method, precision="bf16", optimizer="transformers_adamw", warmup_steps=2
     )
-    whole = METHODS[method](config, bar=False)
+    whole = fit(config, bar=False)
     checkpoint = Checkpoint(tmp_path / "c.pt")
 
     def stop(trainer, *_):
@@ -81,25 +119,24 @@ def test_an_interrupted_run_ends_as_an_unbroken_one(
 
     with monkeypatch.context() as once, pytest.raises(KeyboardInterrupt):
         once.setattr(trainer.Trainer, "evaluate_if_due", stop)
-        METHODS[method](config, checkpoint, bar=False)
-    resumed = METHODS[method](config, checkpoint, bar=False)
+        fit(config, checkpoint, bar=False)
+    resumed = fit(config, checkpoint, bar=False)
     a, b = (asdict(f.progress) | {"seconds": 0} for f in (whole, resumed))
     assert a == b and resumed.progress.step == 6
-    found = resumed.encode(SENTENCES)
-    assert np.array_equal(found, whole.encode(SENTENCES))
-    assert (
-        np.array_equal(found, resumed.encode(SENTENCES)) and found.dtype == np.float32
-    )
+    vectors = resumed.encode(SENTENCES)
+    assert vectors.dtype == np.float32
+    for again in (whole, resumed):
+        assert np.array_equal(vectors, again.encode(SENTENCES))
 
 
 @pytest.mark.parametrize(
-    "method, fast", [*((m, True) for m in OF_TRAINER), ("simcse", False)]
+    "method, fast", [*((m, True) for m in TRAINED), ("simcse", False)]
 )
 def test_what_is_built_is_what_the_config_says(make, method, fast, monkeypatch):
     """Pooling, lengths, dropout, rates, steps and sentences of every system."""
     encoder = dict(pooling="mean", eval_max_length=20, dropout=0.2, fast=fast)
-    training = dict(max_length=12, steps=2, lr=2e-4, head_lr=3e-4, weight_decay=0.01)
-    config = make(method, **encoder, **training, batch_lengths="mixed")
+    training = dict(max_length=12, steps=2, lr=2e-4, weight_decay=0.01)
+    config = make(method, **encoder, **training)
     trainers, widths = [], [0]
     real_trainer, real_words = trainer.Trainer.__init__, Encoder.words
 
@@ -114,59 +151,42 @@ def test_what_is_built_is_what_the_config_says(make, method, fast, monkeypatch):
 
     monkeypatch.setattr(trainer.Trainer, "__init__", init)
     monkeypatch.setattr(Encoder, "words", words)
-    METHODS[method](config, bar=False)
+    fit(config, bar=False)
     (built,) = trainers
     encoder, groups = built.online.encoder, built.optimizer.param_groups
     assert encoder.pooling == "mean" and encoder.max_length == 20
     assert (encoder.states is fast_states) == fast
-    if method != "s_simcse":
-        rates = {
-            m.p for m in encoder.model.modules() if isinstance(m, torch.nn.Dropout)
-        }
-        assert rates == {0.2}
-    assert {group["initial_lr"] for group in groups} == {2e-4, 3e-4}
+    dropouts = (m for m in encoder.model.modules() if isinstance(m, torch.nn.Dropout))
+    assert {m.p for m in dropouts} == (set() if method == "s_simcse" else {0.2})
+    assert {group["initial_lr"] for group in groups} == {2e-4}
     assert {group["weight_decay"] for group in groups} == {0.0, 0.01}
     assert built.progress.step == 2
-    assert max(widths) <= 12 and (max(widths) == 0) == (
-        method == "flow"
-    )  # which reads vectors
+    assert max(widths) <= 12 and (max(widths) > 0) == (method != "flow")
 
 
-@pytest.mark.parametrize("method", OF_TRAINER)
+@pytest.mark.parametrize("method", TRAINED)
 def test_no_two_drawn_weights_start_alike(make, method):
     """Contrastive tension's second encoder is a copy by design, as the second one of SimCSE is."""
-    config = make(
-        method, encoder_init="random", projection_layers=3, predictor_layers=3
-    )
+    sizes = dict(projection_layers=3, predictor_layers=3)
+    config = make(method, encoder_init="random", **sizes)
     if method == "mocose":
-        online = (
-            sys.modules["mocose_lib.train"]
-            .MoCoSE(config, load_encoder(config, "cpu"))
-            .online
-        )
+        trained = sys.modules["mocose_lib.train"].MoCoSE
+        online = trained(config, load_encoder(config, "cpu")).online
     else:
-        online = built(TRAINED[method], config)
-    named = {
-        name: p
-        for name, p in online.named_parameters()
-        if not name.startswith("other.")
-    }
-    weights = {n: p.flatten() for n, p in named.items() if p.ndim > 1 and p.any()}
+        online = built(SYSTEMS[method], config)
+    named = (pair for pair in online.named_parameters() if pair[0][:6] != "other.")
+    weights = {n: p.flatten() for n, p in named if p.ndim > 1 and p.any()}
     for a, b in combinations(weights, 2):
         n = min(len(weights[a]), len(weights[b]))
-        assert not torch.equal(weights[a][:n], weights[b][:n]), (
-            f"{a} and {b} start alike"
-        )
+        assert not torch.equal(weights[a][:n], weights[b][:n]), f"{a} is {b}"
     assert len(weights) > 12
 
 
 def test_an_encoder_that_starts_at_random_does_so_in_every_system(make):
-    options = dict(
-        encoder_init="random", lr=0.0, head_lr=0.0, word_deletion=0.0, mlp="never"
-    )
-    expected = METHODS["untrained"](make("untrained", **options)).encode(SENTENCES)
+    options = dict(encoder_init="random", lr=0.0, word_deletion=0.0, mlp="never")
+    expected = fit(make("untrained", **options)).encode(SENTENCES)
     for method in ("mocose", "simcse"):
-        found = METHODS[method](make(method, mlm_weight=0.0, **options), bar=False)
+        found = fit(make(method, mlm_weight=0.0, **options), bar=False)
         np.testing.assert_allclose(found.encode(SENTENCES), expected, atol=1e-5)
 
 
@@ -175,7 +195,6 @@ def test_the_probe_looks_at_what_is_measured(small, monkeypatch):
     config = small(method="simcse", mlp="always", selection="last", steps=2)
     system = built(SimCSE, config)
     fitted = base.train_system(config, system, bar=False)
-    assert fitted.encoder is None  # the encoder alone is not the system
     shown = {k: fitted.progress.history[-1][k] for k in ("alignment", "uniformity")}
     first, _, every = probe.sentences(config.benchmark)
     monkeypatch.setattr(probe, "PROBE_PAIRS", len(first))
@@ -185,16 +204,6 @@ def test_the_probe_looks_at_what_is_measured(small, monkeypatch):
     for name, value in shown.items():
         assert exact[name] == pytest.approx(measured[f"{name} dev"], abs=1e-3)
         assert value == pytest.approx(exact[name], abs=0.3)  # a sample
-
-
-def test_moco_is_mocose_without_predictor_and_fgsm():
-    moco = configure("smoke", "moco")
-    assert (
-        moco.method == "mocose"
-        and moco.predictor_layers == 0
-        and moco.fgsm_epsilon == 0
-    )
-    assert vary(moco, predictor_layers=2) == configure("smoke")
 
 
 @pytest.mark.parametrize("method", ["mocose", "simcse"])
@@ -208,11 +217,16 @@ def test_the_vectors_of_the_last_step_serve_where_it_was_chosen(
     monkeypatch.setattr(
         base, "evaluate", lambda *a: real(*a) | {"average": next(given, 0.0)}
     )
-    fitted = METHODS[method](config, bar=False)
+    fitted = fit(config, bar=False)
     expected = fitted.encoder.encode(sentences)
     calls, forward = [], Encoder.forward
     monkeypatch.setattr(Encoder, "forward", lambda *a: calls.append(a) or forward(*a))
     assert np.array_equal(fitted.encode(sentences), expected)
-    assert fitted.progress.best_step == chosen and bool(calls) == (
-        chosen != config.steps
-    )
+    assert fitted.progress.best_step == chosen
+    assert bool(calls) == (chosen != config.steps)
+
+
+def test_what_is_no_encoder_alone_is_not_saved(make):
+    for mlp, whole in (("training", True), ("always", False)):
+        fitted = fit(make("simcse", mlp=mlp, steps=1), bar=False)
+        assert (fitted.encoder is not None) == whole

@@ -11,7 +11,7 @@ from texts import articles, open_sentences
 from torch.nn import functional as F
 
 from mocose_lib import InputError
-from mocose_study.systems import METHODS
+from mocose_study.systems import fit
 from mocose_study.systems import flow as flow_system
 from mocose_study.systems.base import load_encoder, train_system
 from mocose_study.systems.declutr import DeCLUTR, nt_xent
@@ -72,9 +72,9 @@ def test_a_flow_starts_with_features_of_mean_0_and_variance_1(small):
 def test_a_flow_is_trained_and_its_encoder_is_not(small, statistics, lengths):
     """A vector has no length: `batch_lengths` changes nothing."""
     training = dict(
-        steps=30, eval_every=10, batch_size=32, head_lr=3e-3, selection="last"
+        steps=30, eval_every=10, batch_size=32, lr=3e-3, selection="last"
     )
-    texts = dict(pooling="first_last", statistics=statistics, batch_lengths=lengths)
+    texts = dict(pooling="first_last", statistics=statistics)
     config = small(method="flow", **training, **texts)
     system, fresh = built(Flow, config), load_encoder(config, "cpu")
     progress = train_system(config, system, bar=False).progress
@@ -210,9 +210,9 @@ def test_an_anchors_positive_is_the_mean_of_its_spans(spanned, monkeypatch):
 
 
 def test_declutr_trains_with_its_masked_words(spanned, monkeypatch):
-    fitted = METHODS["declutr"](spanned(), bar=False)
+    fitted = fit(spanned(), bar=False)
     monkeypatch.setattr(MaskedWords, "forward", lambda *_: 0.0)
-    other = METHODS["declutr"](spanned(), bar=False)
+    other = fit(spanned(), bar=False)
     with_words, without = (f.progress.history[0]["loss"] for f in (fitted, other))
     assert (
         with_words > without + 1
@@ -231,4 +231,4 @@ def test_a_corpus_without_documents_or_with_short_ones_is_refused(spanned, tmp_p
         (dict(max_length=9), "leaves no span of 8 tokens"),
     ):
         with pytest.raises(InputError, match=sentence):
-            METHODS["declutr"](spanned(**changes), bar=False)
+            fit(spanned(**changes), bar=False)

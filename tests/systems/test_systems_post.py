@@ -10,7 +10,7 @@ import pytest
 from texts import open_sentences
 
 from mocose_lib import Encoder, InputError
-from mocose_study.systems import METHODS, word_counts
+from mocose_study.systems import fit, word_counts
 from mocose_study.systems.base import statistics_texts
 from mocose_study.systems.whitening import whitening
 from mocose_study.systems.word_vectors import WordAverage, read_vectors
@@ -52,7 +52,7 @@ def test_whitening_on_its_own_statistics(small, statistics):
     config = small(
         method="whitening", pooling="first_last", statistics=statistics, corpus_size=200
     )
-    found = METHODS["whitening"](config).encode(statistics_texts(config))
+    found = fit(config).encode(statistics_texts(config))
     np.testing.assert_allclose(np.cov(found.T), np.eye(found.shape[1]), atol=1e-4)
     # 16 wide, but both layers end in a LayerNorm without gain: the features of a text sum to 0
     assert found.dtype == np.float32 and found.shape[1] == 15
@@ -156,7 +156,7 @@ def test_a_damaged_archive_of_vectors_is_refused_in_one_sentence(tmp_path):
 
 def test_word_vectors_as_a_system(small, vectors):
     config = small(method="word_vectors", vectors=str(vectors), sif=1e-3)
-    found = METHODS["word_vectors"](config).encode(SENTENCES)
+    found = fit(config).encode(SENTENCES)
     assert (
         found.shape == (30, 4)
         and found.dtype == np.float32
@@ -168,7 +168,7 @@ def test_word_vectors_as_a_system(small, vectors):
 def test_word_counts_against_a_loop(small, monkeypatch, idf):
     texts = ["A dog, a cat.", "The dog runs.", "Rain."]
     monkeypatch.setattr(word_counts, "statistics_texts", lambda config: texts)
-    found = METHODS["word_counts"](small(method="word_counts", idf=idf)).encode(texts)
+    found = fit(small(method="word_counts", idf=idf)).encode(texts)
     words = [re.findall(r"\w+|[^\w\s]", text.lower()) for text in texts]
 
     def weight(w):
@@ -183,9 +183,7 @@ def test_word_counts_against_a_loop(small, monkeypatch, idf):
 
 def test_a_random_encoder_has_the_shape_alone(small):
     def encode(**fields):
-        return METHODS["untrained"](small(method="untrained", **fields)).encode(
-            SENTENCES
-        )
+        return fit(small(method="untrained", **fields)).encode(SENTENCES)
 
     first, second = (encode(encoder_init="random", seed=seed) for seed in (1, 2))
     assert np.array_equal(first, encode(encoder_init="random", seed=1))
@@ -197,4 +195,4 @@ def test_a_pooler_that_no_checkpoint_brought_scores_nothing(small, tiny, tmp_pat
     bare = Encoder.load(tiny).save(tmp_path / "bare")  # which leaves the pooler out
     config = small(method="untrained", encoder=str(bare), pooling="cls_pooler")
     with pytest.raises(InputError, match="a pooler that this model does not have"):
-        METHODS["untrained"](config).encode(SENTENCES)
+        fit(config).encode(SENTENCES)

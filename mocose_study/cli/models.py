@@ -1,0 +1,66 @@
+"""Commands for trained models."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from tyro import MISSING
+from tyro.conf import Positional
+
+from .options import Command, Data
+
+
+@dataclass(frozen=True)
+class Evaluate(Data):
+    """Scores of a model: a folder, a name of the hub, or an encoder of the study."""
+
+    # As `mocose run --save` wrote it, or any that transformers or sentence-transformers load.
+    model: Positional[str] = MISSING
+    # Files of scored pairs; default: the seven STS tasks, or the open ones without data.
+    sts: tuple[Path, ...] = ()
+    transfer: bool = False  # Measures the seven transfer tasks, too.
+    # Default: the one that the model was saved with, else cls.
+    pooling: Literal["cls", "cls_pooler", "mean", "first_last"] | None = None
+    json: bool = False  # Prints JSON.
+    beside: str | None = None  # A profile whose systems are shown beside the model.
+    all: bool = False  # With --beside: all systems of the study.
+
+    def main(self) -> None:
+        from mocose_study.config import InputError, configure
+        from mocose_study.results import use
+
+        here, there = use.tasks(), self.beside and configure(self.beside).benchmark
+        if self.beside and self.sts:
+            what = "--beside shows averages over other tasks than --sts"
+            raise InputError(f"{what}; leave one out.")
+        if self.beside and here != there:
+            what = f"{self.beside} has scores of {there!r}, not {here!r}"
+            raise InputError(f"{what}; see --data.")
+        pairs = use.pairs_of(self.sts)  # before the encoder, which takes longer
+        encode = use.encode_of(self.model, self.pooling)
+        scores = use.measure(encode, pairs, self.transfer)
+        if self.beside:
+            use.show_beside(scores, self.beside, self.json, self.all)
+        else:
+            use.show(scores, self.json)
+
+
+@dataclass(frozen=True)
+class Embed(Command):
+    """Vectors of the lines of a text file, as a NumPy array on standard output."""
+
+    model: Positional[str] = MISSING  # As for `mocose evaluate`.
+    file: Positional[Path] = MISSING  # One sentence a line: .txt, .txt.xz or .txt.gz.
+
+    def main(self) -> None:
+        from mocose_study.config import InputError
+        from mocose_study.results import use
+
+        if sys.stdout.isatty():
+            what = "vectors are no text"
+            raise InputError(f"{what}; use `mocose embed MODEL FILE > vectors.npy`.")
+        if not self.file.is_file():
+            what = f"there is no file {str(self.file)!r}"
+            raise InputError(f"{what}; give a text with one sentence a line.")
+        use.embed(use.encode_of(self.model), self.file, sys.stdout.buffer)

@@ -1,0 +1,145 @@
+"""`mocose run`: profile, preset and method give the defaults that options change."""
+
+import os
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryFile
+
+import tyro
+from tyro.conf import OmitArgPrefixes
+
+from mocose_study.config import Config, InputError
+from mocose_study.config.profiles import fields_of
+from mocose_study.data.files import study_folder
+
+from .options import Sized
+
+
+@dataclass(frozen=True)
+class Run(Sized):
+    """One run: trains and measures a system, and prints its scores."""
+
+    preset: str = "study"  # One of study, described, code, moco.
+    out: Path | None = None  # Folder of the run's file; default: runs/ of the study.
+    # Folder for the trained encoder, which sentence-transformers and transformers load.
+    save: Path | None = None
+    push_to_hub: str | None = None  # With --save: uploads that folder under this name.
+    log: Path | None = None  # Folder for the training's curves: TensorBoard and CSV.
+    # Each field of the Config; profile and preset give the defaults.
+    config: OmitArgPrefixes[Config] = field(default_factory=Config)
+
+    def main(self) -> None:
+        from mocose_study.fast.ranks import ranks
+        from mocose_study.results import use
+        from mocose_study.runs import run
+        from mocose_study.runs.files import read_run
+
+        self.check(ranks().size)
+        if self.push_to_hub:
+            use.make_repository(self.push_to_hub)
+        run.prepare([self.config], bar=True)
+        path = self.path()
+        for folder in filter(None, (path.parent, self.save, self.log)):
+            check_writable(folder)
+        before = use.untrained(self.config)
+        run.make_run(self.config, path, None, True, self.keep if self.save else None)
+        if ranks().rank:
+            return
+        record = read_run(path)
+        use.show(record["metrics"])
+        if self.log and not self.save:
+            self.write_log(record)
+        print(self.save or path)
+        print(use.gain(before, record["metrics"]["sts_avg"]))
+
+    def path(self) -> Path:
+        from mocose_study.runs.files import run_file
+
+        return run_file(self.config, "", self.out or study_folder() / "runs")
+
+    def check(self, processes: int) -> None:
+        """Raises InputError for options that do not go together, or with the system."""
+        from mocose_study.systems import saved_whole
+
+        method, save = self.config.method, self.save
+        if self.push_to_hub and not save:
+            raise InputError("--push-to-hub uploads the folder of --save; give both.")
+        if save and not saved_whole(self.config):
+            raise InputError(f"{method} is no encoder alone; leave out --save.")
+        taken = save and save.exists() and any(save.iterdir())
+        if taken and not (save / "mocose.json").exists():
+            raise InputError(
+                f"{save} has other files; give --save a folder of its own."
+            )
+        if self.log and not find_spec("tensorboard"):
+            what = "--log needs the package tensorboard"
+            raise InputError(f"{what}: pip install tensorboard.")
+        if processes > 1 and method != "mocose":
+            what = f"{method} trains in one process"
+            raise InputError(f"{what}; leave out `accelerate`.")
+
+    def keep(self, fitted, record: dict) -> None:
+        """What a run leaves beside its file; the checkpoint is deleted after it."""
+        from mocose_study.results import use
+
+        self.write_log(record)
+        use.save(fitted, record, self.save, self.push_to_hub)
+
+    def write_log(self, record: dict) -> None:
+        """A disk that is full for the curves stops nothing."""
+        from mocose_study.runs.files import write_curves
+
+        try:
+            if self.log:
+                write_curves(record, self.log)
+        except OSError as cause:
+            print(f"{self.log} has no curves: {cause.strerror}")
+
+    @property
+    def INTERRUPTED(self) -> str:
+        from mocose_study.runs.run import checkpoint_of
+
+        if checkpoint_of(self.path().stem).path.exists():
+            return "the same command goes on from here"
+        return Sized.INTERRUPTED
+
+
+def check_writable(folder: Path) -> None:
+    """Raises InputError where no file, or not a byte of one, can be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder) as file:
+            file.write(b"0")
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as cause:
+        raise InputError(f"{folder} cannot be written: {cause.strerror}.") from None
+
+
+@dataclass(frozen=True)
+class Head:
+    """The options that decide what the others are by default."""
+
+    profile: str = "quick"
+    preset: str = "study"
+    method: str = "mocose"
+    corpus: str = ""
+    corpus_size: str = ""
+
+
+def parsed_run(options: list[str]) -> Run:
+    """The run of a command line. Raises InputError for what it cannot be."""
+    head, _ = tyro.cli(Head, args=options, return_unknown_args=True, add_help=False)
+    values = vars(Config()) | fields_of(head.profile, head.preset, method=head.method)
+    # a text of one's own is taken whole
+    if not head.corpus_size and Path(head.corpus).is_file():
+        from mocose_study.data.corpora import text_lines
+
+        values["corpus_size"] = sum(map(bool, text_lines([Path(head.corpus)])))
+        if not values["corpus_size"]:
+            raise InputError(f"corpus {head.corpus!r} has no sentences.")
+    config = object.__new__(Config)  # unchecked: an option may mend a contradiction
+    vars(config).update(values)
+    default = Run(profile=head.profile, preset=head.preset, config=config)
+    return tyro.cli(Run, args=options, default=default, prog="mocose run")
