@@ -1,7 +1,7 @@
 """The ledger: every claim of the papers, and what our runs say to it."""
 
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pandas as pd
@@ -74,11 +74,12 @@ def range_of(name: str, control: Claim | None, profile: str, runs: pd.DataFrame)
     """Why a section has no range: its own control, else the pace's harm, does not show."""
     if control:
         return has_range(control, runs)
-    section, harm = HARM
-    if name == section:
+    section, harm = SECTIONS[HARM[0]], HARM[1]
+    if name == section.name:
         return ""
-    (claim,) = [c for c in claims_of(section)[1] if c.id == harm]
-    return has_range(claim, table_of(SECTIONS[section], profile))
+    (claim,) = [c for c in claims_of(section.name)[1] if c.id == harm]
+    two = {label: section.points[label] for label in (claim.a, *claim.b)}
+    return has_range(claim, table_of(replace(section, points=two), profile))
 
 
 def judged(profile: str, sections: Iterable[str] = SECTIONS) -> pd.DataFrame:

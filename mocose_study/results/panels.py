@@ -61,7 +61,7 @@ class Panels:
         """
         names = ("label", "selection", "best_step", METRIC, tables.LAST)
         runs = self.runs.reindex(columns=names)
-        runs = runs[runs["selection"].eq("dev") & runs["best_step"].notna()]
+        runs = runs[runs["selection"].eq("dev") & runs["best_step"].gt(0)]
         gains = runs.assign(gain=runs[METRIC] - runs[tables.LAST])
         return tables.summary(gains, "gain").set_index("label").apply(tables.aligned)
 

@@ -110,7 +110,7 @@ def beside_paper(
     """
     table = summary(runs, metric).set_index("label")
     table = table.reindex([label for label in section.points if label in table.index])
-    if metric == METRIC:
+    if metric == METRIC and len(runs):
         table["last step"] = runs.groupby("label")[LAST].mean()
     if paper := section.paper_values(PAPERS_METRIC.get(metric, metric)):
         table["the paper"] = table.index.map(paper).astype(float)
