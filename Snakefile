@@ -8,17 +8,20 @@ from mocose_study.config import configure
 from mocose_study.data.encoders import PINNED
 from mocose_study.runs.study import configs_of, notebooks, sections_of
 
-PROFILE = config.get("profile", "quick")
-NOTEBOOKS = notebooks(config.get("notebooks", ""))
+PROFILE, WANTED = config.get("profile", "quick"), config.get("notebooks", "")
+NOTEBOOKS = notebooks(f"{WANTED:02}" if isinstance(WANTED, int) else WANTED)
 LARGE = configure(PROFILE).encoder in PINNED
 DONE = f"data/cache/snakemake/{PROFILE}"
+SEEDS = {
+    name: sorted({run.seed for run in configs_of(name, PROFILE)}) if LARGE else ["all"]
+    for name in NOTEBOOKS
+    if sections_of(name)
+}
 
 
 def runs_of(wildcards):
-    own = [n for n in NOTEBOOKS if sections_of(n) and wildcards.notebook in (n, "all")]
-    own = own or [n for n in NOTEBOOKS if sections_of(n)]  # the ledger reads all runs
-    seeds = {n: {run.seed for run in configs_of(n, PROFILE)} if LARGE else ["all"] for n in own}
-    return [f"{DONE}/{name}-{seed}" for name in own for seed in seeds[name]]
+    own = [wildcards.notebook] if wildcards.notebook in SEEDS else SEEDS  # or the ledger
+    return [f"{DONE}/{name}-{seed}" for name in own for seed in SEEDS[name]]
 
 
 def grid_of(wildcards, threads):
@@ -27,6 +30,9 @@ def grid_of(wildcards, threads):
 
 
 localrules: all
+
+wildcard_constraints:
+    notebook=r"\w+"
 
 rule all:
     input: expand(f"{DONE}/{{notebook}}", notebook=NOTEBOOKS)
@@ -40,4 +46,5 @@ rule runs:
 rule notebook:
     input: runs_of
     output: touch(f"{DONE}/{{notebook}}")
-    shell: "mocose study --profile {PROFILE} --notebooks {wildcards.notebook} --workers 1"
+    shell:
+        "mocose study --profile {PROFILE} --notebooks {wildcards.notebook} --workers 1"

@@ -83,20 +83,23 @@ class Encoder(nn.Module):
         check("dropout", dropout, Share)
         with readable(name):
             noted = saving.noted(name, revision)
+            if noted["refused"] and not pooling:
+                told = f"{name} has what is not applied here: {noted['refused']}"
+                raise InputError(f"{told}; name a pooling to leave it out.")
             where = {"revision": revision, "subfolder": noted["subfolder"]}
             model, tokenizer, pooler = open_model(name, layers, dropout, **where)
+            length = noted["max_length"] if max_length is None else max_length
+            encoder = cls(model, tokenizer, pooling or noted["pooling"], length)
             if noted["dense"]:
                 weights = load_file(noted["dense"]).items()
                 pooler = {key.removeprefix("linear."): value for key, value in weights}
-        if noted["refused"] and not pooling:
-            told = f"{name} has what is not applied here: {noted['refused']}"
-            raise InputError(f"{told}; name a pooling to leave it out.")
-        length = noted["max_length"] if max_length is None else max_length
-        encoder = cls(model, tokenizer, pooling or noted["pooling"], length)
-        encoder.dropout = dropout
-        if pooler:
-            encoder.pooler.load_state_dict(pooler)
-            encoder.pooler_trained = True
+            if pooler:
+                encoder.pooler.load_state_dict(pooler)
+            encoder.pooler_trained, encoder.dropout = bool(pooler), dropout
+            first = {tokenizer(text)["input_ids"][0] for text in ("", "a")}
+            if encoder.pooling in FIRST_TOKEN and len(first) > 1:
+                told = f"{name} puts no [CLS] before a sentence for {encoder.pooling!r}"
+                raise InputError(f"{told}; set pooling = 'mean'.")
         return encoder.eval()
 
     def save(self, folder: str | Path, normalize: bool = False) -> Path:

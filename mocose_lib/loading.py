@@ -1,6 +1,7 @@
 """Opens the model and tokenizer of a folder or of the hub, or says what is wrong there."""
 
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -14,6 +15,10 @@ from .settings import InputError, Range, check
 MOST_LAYERS = 1000  # a larger number is a damaged one, and takes minutes to build
 
 
+class Damaged(Exception):
+    """What is damaged, as a part of a sentence."""
+
+
 @contextmanager
 def readable(name: str | Path):
     """Says in one sentence that a folder is damaged, or that the hub has no such model."""
@@ -25,17 +30,17 @@ def readable(name: str | Path):
     logging.set_verbosity_error()  # of the weights, those that matter are checked
     try:
         yield
-    except InputError as cause:
-        raise InputError(f"encoder {str(name)!r} {cause}") from cause.__cause__
+    except InputError:
+        raise
     except Exception as cause:  # whatever other people's code makes of strange files
         reason = str(cause).strip().partition("\n")[0] or type(cause).__name__
         if "ignore_mismatched_sizes" in reason:
             reason = "its weights are misshapen: they do not fit its config.json"
-        if Path(name).is_dir():
+        hub = f"and the hub did not give it ({type(cause).__name__})"
+        told_why = f"{why}, {hub}; check name and connection."
+        if Path(name).is_dir() or isinstance(cause, Damaged):
             told_why = f"encoder {str(name)!r} is damaged: {reason}."
-            raise InputError(told_why) from cause
-        hub = f"the hub did not give it ({type(cause).__name__})"
-        raise InputError(f"{why}, and {hub}; check name and connection.") from cause
+        raise InputError(told_why) from cause
     finally:
         logging.set_verbosity(told)
 
@@ -49,10 +54,10 @@ def open_model(name: str | Path, layers: int | None, dropout: float, **where):
     config = AutoConfig.from_pretrained(name, **where)
     known = getattr(config, "num_hidden_layers", 0)
     if getattr(config, "max_position_embeddings", 0) < 1 or known < 1:
-        raise unlike_bert(config, "has no limit of positions")
+        raise unlike_bert(name, config, "has no limit of positions")
     if known > MOST_LAYERS:
-        raise InputError(f"is damaged: its config.json asks for {known} layers.")
-    check("with encoder_layers", layers, Annotated[int, Range(1, known)] | None)
+        raise Damaged(f"its config.json asks for {known} layers")
+    check("encoder_layers", layers, Annotated[int, Range(1, known)] | None)
     config.num_hidden_layers = layers or known
     adapt(config, known, dropout)
     options = {"config": config, "dtype": torch.float32, "output_loading_info": True}
@@ -62,25 +67,26 @@ def open_model(name: str | Path, layers: int | None, dropout: float, **where):
             part.p = dropout
     tokenizer = AutoTokenizer.from_pretrained(name, **where)
     for what in damages(model, tokenizer, report):
-        raise InputError(f"is damaged: {what}.")
-    with (
-        TemporaryDirectory() as folder
-    ):  # what fails to save, fails before the training
-        config.save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
-    check_reading(model)
+        raise Damaged(what)
     if tokenizer.pad_token_id is None:  # padding is masked: any token will do
         first = tokenizer("")["input_ids"][0]
         tokenizer.pad_token = tokenizer.convert_ids_to_tokens(first)
-    pooler = getattr(model, "pooler", None)
-    pooler = getattr(pooler, "dense", pooler)
-    if hasattr(model, "pooler"):
-        model.pooler = nn.Identity()  # that of `Encoder` takes its place
-    lost = any("pooler" in key for key in report["missing_keys"])
-    square = (
-        getattr(pooler, "weight", torch.empty(0)).shape == (config.hidden_size,) * 2
-    )
-    return model, tokenizer, pooler.state_dict() if square and not lost else None
+    with TemporaryDirectory() as folder:  # saving must not fail after the training
+        config.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+    check_reading(name, model)
+    return model, tokenizer, trained_pooler(model, report["missing_keys"])
+
+
+def trained_pooler(model: nn.Module, missing) -> dict | None:
+    """The weights of the pooler, where they were loaded; `model` loses it."""
+    if (pooler := getattr(model, "pooler", None)) is None:
+        return None
+    model.pooler = nn.Identity()  # that of `Encoder` takes its place
+    state = getattr(pooler, "dense", pooler).state_dict()
+    width, shapes = model.config.hidden_size, [tuple(v.shape) for v in state.values()]
+    lost = any("pooler" in key for key in missing) or shapes != [(width,) * 2, (width,)]
+    return None if lost else state
 
 
 def adapt(config, known: int, dropout: float) -> None:
@@ -108,22 +114,22 @@ def damages(model: nn.Module, tokenizer, report: dict):
         yield "its tokenizer puts no token before or behind a sentence"
 
 
-def unlike_bert(config, what: str) -> InputError:
-    return InputError(
-        f"is a {config.model_type}, which {what}; give a model like BERT."
-    )
+def unlike_bert(name: str | Path, config, what: str) -> InputError:
+    told = f"encoder {str(name)!r} is a {config.model_type}, which {what}"
+    return InputError(f"{told}; give a model like BERT.")
 
 
 @torch.no_grad()
-def check_reading(model: nn.Module) -> None:
+def check_reading(name: str | Path, model: nn.Module) -> None:
     """Raises InputError unless the first token's vector depends on those behind it."""
     words = model.get_input_embeddings()(torch.tensor([[0, 1, 2], [0, 1, 3]]))
+    refused = partial(unlike_bert, name, model.config)
     try:
         first, second = model.eval()(inputs_embeds=words).last_hidden_state[:, 0]
     except Exception as cause:
-        raise unlike_bert(model.config, "gives no vector for each token") from cause
+        raise refused("gives no vector for each token") from cause
     if torch.equal(first, second):
-        raise unlike_bert(model.config, "reads from left to right only")
+        raise refused("reads from left to right only")
 
 
 def position_rows(model: nn.Module) -> tuple[int, int | None]:

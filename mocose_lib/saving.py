@@ -26,6 +26,8 @@ def save(encoder, folder: Path, normalize: bool) -> Path:
         why = "holds a model that was not saved here; choose another folder."
         raise InputError(f"{folder} {why}")
     folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.glob(".saving-*"):  # by a kill
+        shutil.rmtree(left, ignore_errors=True)
     with TemporaryDirectory(prefix=".saving-", dir=folder) as beside:
         _write(encoder, Path(beside), normalize)
         (folder / "config.json").unlink(missing_ok=True)
@@ -121,7 +123,7 @@ def noted(name: str | Path, revision: str | None) -> dict:
     flags = [
         key[13:] for key, on in modes.items() if key[:13] == "pooling_mode_" and on
     ]
-    pooling = modes.get("pooling_mode") or " + ".join(flags)
+    pooling = str(modes.get("pooling_mode") or " + ".join(flags))
     if pooling not in POOLINGS:
         refused.append(f"pooling {pooling or 'that is missing'}")
     length = bert.get("max_seq_length") or words.get("model_max_length", 128)

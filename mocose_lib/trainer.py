@@ -109,11 +109,10 @@ class Trainer:
             self.load(state)
         progress, steps = self.progress, self.settings.steps
         done, started = progress.step, time.monotonic() - progress.seconds
-        if done == 0:
-            self.probe_if_due(probe)
+        self.probe_if_due(None if done else probe)
         order = batches(examples, self.settings, start=done)
-        bar_options = dict(initial=done, total=steps, disable=not bar, mininterval=1)
-        for step in trange(done + 1, steps + 1, desc=name, **bar_options):
+        shape = dict(initial=done, total=steps, disable=not bar, mininterval=1)
+        for step in trange(done + 1, steps + 1, desc=name, **shape):
             self.step(next(order), step)
             self.probe_if_due(probe)
             self.evaluate_if_due(evaluate, choose)

@@ -174,10 +174,11 @@ class Pretrain(Data):
         from mocose_study.config import choose
         from mocose_study.config.profiles import PRETRAINING
         from mocose_study.data.files import encoders_folder
+
+        config = choose(PRETRAINING, self.profile, "pre-training profile")
         from mocose_study.pretraining.pretrain import make_encoder
         from mocose_study.results.use import write_card
 
-        config = choose(PRETRAINING, self.profile, "pre-training profile")
         folder = self.folder or encoders_folder() / config.name
         if not self.card:
             make_encoder(config, folder)

@@ -86,7 +86,7 @@ def read_pairs(path: Path) -> pd.DataFrame:
 
 
 def sts_pairs(task: str, split: str = "test", benchmark: str = "real") -> pd.DataFrame:
-    """Pairs of one STS task: columns score, sentence1, sentence2, and perhaps subset."""
+    """Pairs of an STS task: columns score, sentence1, sentence2, and perhaps subset."""
     if benchmark != "real":
         frame = read_pairs(data_file(f"open/{task}.tsv", own=False))
         return frame.head(SAMPLE) if benchmark == "sample" else frame

@@ -189,15 +189,11 @@ def mapped(key: str, table: datasets.Dataset, function, columns: dict):
     """
     with writing_the_cache():
         cache_folder().mkdir(parents=True, exist_ok=True)
-        return table.map(
-            function,
-            batched=True,
-            batch_size=BATCH,
-            remove_columns=[name for name in table.column_names if name not in columns],
-            features=datasets.Features(columns),
-            cache_file_name=str(cache_folder() / f"{key}.arrow"),
-            new_fingerprint=key,
-        )
+        file = str(cache_folder() / f"{key}.arrow")
+        options = {"cache_file_name": file, "new_fingerprint": key, "batched": True}
+        options["remove_columns"] = list(set(table.column_names) - set(columns))
+        columns = datasets.Features(columns)
+        return table.map(function, features=columns, batch_size=BATCH, **options)
 
 
 def cache_key(*parts) -> str:

@@ -52,7 +52,7 @@ def transfer_task(name: str) -> pd.DataFrame:
 
 
 def from_archive(name: str) -> pd.DataFrame:
-    """A task of the hub's archive. Raises InputError when it is not in SentEval's form."""
+    """A task of the hub's archive. Raises InputError when it has another form."""
     coding = "utf-8" if name in UTF8 else "latin-1"
     header = name == "MRPC"  # its files alone have one
     path, rows = from_hub(ARCHIVE), []

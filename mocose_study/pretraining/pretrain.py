@@ -34,7 +34,7 @@ NOTE_EVERY = 250  # steps between two points of the loss curve
 
 
 def train_tokenizer(sentences, vocab_size: int) -> BertTokenizerFast:
-    """A lower-casing WordPiece tokenizer learnt from `sentences` (an iterable of str)."""
+    """A lower-casing WordPiece tokenizer learnt from `sentences`."""
     empty = BertTokenizerFast(do_lower_case=True)
     return empty.train_new_from_iterator(sentences, vocab_size, show_progress=False)
 
@@ -87,17 +87,16 @@ class Batches:
 
 def new_model(config: PretrainConfig) -> BertForMaskedLM:
     torch.manual_seed(config.seed)
-    bert = BertConfig(
-        vocab_size=config.vocab_size,
-        num_hidden_layers=config.layers,
-        hidden_size=config.hidden_size,
-        num_attention_heads=config.attention_heads,
-        intermediate_size=4 * config.hidden_size,
-        max_position_embeddings=config.max_positions,
-        hidden_dropout_prob=config.dropout,
-        attention_probs_dropout_prob=config.dropout,
-    )
-    model = BertForMaskedLM(bert)
+    sizes = {
+        "vocab_size": config.vocab_size,
+        "num_hidden_layers": config.layers,
+        "hidden_size": config.hidden_size,
+        "num_attention_heads": config.attention_heads,
+        "intermediate_size": 4 * config.hidden_size,
+        "max_position_embeddings": config.max_positions,
+    }
+    rates = ("hidden_dropout_prob", "attention_probs_dropout_prob")
+    model = BertForMaskedLM(BertConfig(**sizes, **dict.fromkeys(rates, config.dropout)))
     model.set_attn_implementation("eager")  # short texts: faster than sdpa
     return model
 
@@ -125,7 +124,7 @@ class Pretraining:
         return {"config": json.dumps(asdict(self.config)), **parts, **rest}
 
     def resume(self, checkpoint: Checkpoint) -> None:
-        """Goes on from `checkpoint` if it holds a state; InputError: another config's."""
+        """Goes on from `checkpoint`. Raises InputError for the state of another config."""
         if (saved := checkpoint.read(self.device)) is None:
             return
         if saved["config"] != json.dumps(asdict(self.config)):

@@ -1,7 +1,7 @@
 """The ledger: every claim of the papers, and what our runs say to it."""
 
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pandas as pd
@@ -78,9 +78,10 @@ def papers_metric(metric: str) -> str:
 
 def known_harm(profile: str) -> str:
     """Why sections without a control of their own have no range; empty where they do."""
-    section, harm = HARM
-    (claim,) = [c for c in claims_of(section)[1] if c.id == harm]
-    return has_range(claim, table_of(SECTIONS[section], profile))
+    section, harm = SECTIONS[HARM[0]], HARM[1]
+    (claim,) = [c for c in claims_of(section.name)[1] if c.id == harm]
+    two = {label: section.points[label] for label in (claim.a, *claim.b)}
+    return has_range(claim, table_of(replace(section, points=two), profile))
 
 
 def judged(profile: str, sections: Iterable[str] = SECTIONS) -> pd.DataFrame:

@@ -61,16 +61,18 @@ class Panels:
         """
         names = ("label", "selection", "best_step", METRIC, tables.LAST)
         runs = self.runs.reindex(columns=names)
-        runs = runs[runs["selection"].eq("dev") & runs["best_step"].notna()]
+        runs = runs[runs["selection"].eq("dev") & runs["best_step"].gt(0)]
         gains = runs.assign(gain=runs[METRIC] - runs[tables.LAST])
         return tables.summary(gains, "gain").set_index("label").apply(tables.aligned)
 
     def settings(self) -> pd.DataFrame:
         """The fields in which the base of this profile is not the paper's."""
-        ours, papers = vars(configure(self.profile)), vars(configure("base"))
+        authors = {"fgsm_epsilon": Config.fgsm_epsilon, "precision": Config.precision}
+        ours, papers = vars(configure(self.profile)), vars(configure("base", **authors))
         differ = [name for name in ours if ours[name] != papers[name]]
-        columns = {self.profile: ours, "the paper's (base)": papers}
-        return pd.DataFrame(columns, dtype=object).loc[differ].rename_axis("field")
+        columns = {f"profile {self.profile}": ours, "the paper": papers}
+        table = pd.DataFrame(columns, dtype=object).loc[differ].rename_axis("field")
+        return table.map(lambda x: f"{x:g}" if isinstance(x, float) else x)
 
     def trained(self, label: str, **changes) -> Fitted:
         """Trains a point with its first seed, here and now; its `encode` makes vectors."""

@@ -27,8 +27,8 @@ from mocose_study.config import PROFILES, InputError, choose
 from mocose_study.data.files import study_folder
 from mocose_study.sections import SECTIONS
 
-from .ledger import of_section
-from .tables import filled, table_of
+from .ledger import judged
+from .tables import filled
 
 STYLE = Path(__file__).parent / "static" / "site.css"
 COMMITTED = "tiny"  # the profile at which notebooks are committed
@@ -206,25 +206,21 @@ def front_page(profile: str) -> str:
     readme = study_folder() / "README.md"
     finding = FINDING.search(readme.read_text("utf-8")) if readme.exists() else None
     said = finding[1].strip() if finding else "# MoCoSE, replicated"
-    runs = [table_of(section, profile) for section in SECTIONS.values()]
-    number = f"{len(set().union(*(own.get('id', ()) for own in runs))):,}"
-    rows = [line for name in SECTIONS for line in row(name, profile)]
-    told = filled("front_page.md", finding=said, profile=profile, runs=number)
-    table = f'<table class="questions">{HEAD}{"".join(rows)}</table>'
-    return text(told) + clean(table)
+    runs = len([*(study_folder() / "data" / "runs" / profile).glob("*.json")])
+    told = filled("front_page.md", finding=said, profile=profile, runs=f"{runs:,}")
+    claims = judged(profile).drop_duplicates("section").to_dict("records")
+    rows = "".join(map(row, claims))
+    return text(told) + clean(f'<table class="questions">{HEAD}{rows}</table>')
 
 
-def row(name: str, profile: str) -> list[str]:
-    """A section's question and its first claim: verdict, our effect and the paper's."""
-    claims = of_section(SECTIONS[name], profile)
-    if claims.empty:
-        return []
-    claim = claims.iloc[0]
-    question = SECTIONS[name].question
+def row(claim: dict) -> str:
+    """A section's question and its first claim: our effect, the paper's, the verdict."""
+    question = SECTIONS[claim["section"]].question
     asked = question[: question.rfind("?") + 1] or question
     link = f'<a href="{claim["notebook"]}.html">{escape(asked)}</a>'
-    ours, paper = ("" if isna(x) else f"{x:+.1f}" for x in claim[["effect", "paper"]])
-    word = claim["verdict"] if not claim["range"] else "no range"
-    look = word.replace(" ", "-")
+    numbers = (claim["effect"], claim["paper"])
+    ours, paper = ("" if isna(x) else f"{x:+.1f}" for x in numbers)
+    word = claim["verdict"]
+    word = "no range" if claim["range"] and word != "no runs" else word
     told = f"<tr><td>{link}<br>{escape(claim['claim'])}<td>{ours}<td>{paper}"
-    return [f'{told}<td class="{look}">{word}</tr>']
+    return f'{told}<td class="{word.replace(" ", "-")}">{word}</tr>'

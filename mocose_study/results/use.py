@@ -152,7 +152,11 @@ def tasks() -> str:
 
 def pairs_of(files: Sequence[Path] = ()) -> dict[str, pd.DataFrame]:
     """The scored pairs of files by their names; without any, those of `tasks`."""
-    return benchmarks.test_tables(",".join(map(str, files)) or tasks())
+    tables = [benchmarks.test_tables(str(file)) for file in files or [tasks()]]
+    found = {name: pairs for part in tables for name, pairs in part.items()}
+    if len(found) < sum(map(len, tables)):
+        raise InputError("two files of pairs have the same name; rename one.")
+    return found
 
 
 def measure(encode: Encode, pairs: Mapping, with_transfer=False) -> dict[str, float]:

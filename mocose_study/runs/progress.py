@@ -97,7 +97,7 @@ class Bar(tqdm):
             seconds = whole * (1 - done / self.total) / self.workers
             left = f"{self.format_interval(seconds)} left"
         self.told = f"{self.runs} runs, {left}"
-        self.set_postfix_str(self.told, refresh=False)
+        self.set_postfix_str(self.told, refresh=not steps)
         self.update(done - self.n)
         self.n = done
 

@@ -49,7 +49,7 @@ class System:
 
     @staticmethod
     def inputs(config: Config, encoder: Encoder | None = None, bar: bool = False):
-        """Reads, checks and caches what it learns from; nothing where that is nothing."""
+        """Reads, checks and caches what it learns from, where that is anything."""
 
     @staticmethod
     def contradictions(config: Config) -> Iterable[str]:
@@ -95,7 +95,7 @@ def check_positions(config: Config, encoder: Encoder) -> None:
 
 
 def statistics_texts(config: Config, encoder=None, bar: bool = False) -> list[str]:
-    """What whitening, flow, SIF and idf learn from: all test sentences, or the corpus."""
+    """What whitening, flow, SIF and idf learn from: test sentences, or the corpus."""
     if config.statistics == "task":
         return benchmarks.sentences(benchmarks.test_tables(config.benchmark))
     return list(corpora.load_corpus(config.corpus, config.corpus_size)["sentence"])
@@ -193,9 +193,6 @@ class Model(System, nn.Module):
 class SystemTrainer(Trainer):
     """Trains a model by the loss that it gives for each batch."""
 
-    def __init__(self, config: Config, model: Model):
-        super().__init__(config, model.train(), model)
-
     def step(self, rows: np.ndarray, step: int) -> None:
         kind, half = self.trained[0].device.type, self.settings.precision == "bf16"
         with torch.autocast(kind, torch.bfloat16, enabled=half):
@@ -208,6 +205,6 @@ def train_system(config: Config, model: Model, checkpoint=None, bar=True) -> Fit
     torch.manual_seed(config.seed)
     evaluation = Evaluation(config, model.encode, model.encode)
     options = evaluation.options(checkpoint, bar)
-    trainer = SystemTrainer(config, model)
+    trainer = SystemTrainer(config, model.train(), model)
     progress = trainer.run(model.examples, name=config.method, **options)
     return evaluation.fitted(progress, model.encoder)

@@ -66,8 +66,8 @@ class DeCLUTR(Model):
         texts = [text for text in texts if len(text) >= least]
         if len(texts) < config.batch_size:
             raise InputError(
-                f"corpus {config.corpus!r} has {len(texts)} documents of {least} tokens "
-                f"in its first {config.corpus_size} sentences; batch_size = "
+                f"corpus {config.corpus!r} has {len(texts)} documents of {least} "
+                f"tokens in its first {config.corpus_size} sentences; batch_size = "
                 f"{config.batch_size} needs as many."
             )
         return texts

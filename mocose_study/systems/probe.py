@@ -1,7 +1,7 @@
-"""The geometry of a system's embeddings of STS-B: of all of them, or of a sample while it trains.
+"""The geometry of a system's embeddings of STS-B, or of a sample while it trains.
 
-The papers say "STS-B" only. Here it is the dev split. It chooses checkpoints already, so this
-measure tells nothing of the test set during training.
+The papers say "STS-B" only. Here it is the dev split, which chooses checkpoints
+already, so that nothing is told of the test set during training.
 """
 
 from collections.abc import Mapping
@@ -16,42 +16,40 @@ from mocose_study.data import benchmarks
 
 COLLAPSED_COSINE = 0.99  # mean over pairs of different sentences
 COLLAPSED_RANK = 2.0  # a single direction has effective rank 1
-CLOSE = 4.0  # pairs scored above count as positive (Wang & Isola's x, x+ in the papers)
+CLOSE = 4.0  # pairs scored above are positive (Wang & Isola's x, x+)
 PROBE_PAIRS = 48  # scored above CLOSE
-PROBE_SENTENCES = (
-    96  # with the pairs: 6 to 7 % of training time at every 10th step of `tiny`
-)
+PROBE_SENTENCES = 96  # with the pairs: 6 to 7 % of training time at every 10th step
 PROBE_BATCH = 32  # sentences of similar length, padded together
 
 
 @cache
 def sentences(benchmark: str) -> tuple[list[str], list[str], list[str]]:
-    """First and second sentences of the pairs scored above 4, and all distinct sentences."""
+    """Both sentences of the pairs scored above 4, and all distinct sentences."""
     (frame,) = benchmarks.dev_tables(benchmark).values()
     close = frame[frame["score"].astype(float) > CLOSE]
-    every = dict.fromkeys([*frame["sentence1"], *frame["sentence2"]])
-    return list(close["sentence1"]), list(close["sentence2"]), list(every)
+    texts = dict.fromkeys([*frame["sentence1"], *frame["sentence2"]])
+    return list(close["sentence1"]), list(close["sentence2"]), list(texts)
 
 
 def measure(encode: Encode, benchmark: str) -> dict[str, float]:
     """Alignment, uniformity and the rest on the dev split; names end in "dev"."""
-    first, second, every = sentences(benchmark)
-    vectors = encode([*first, *second, *every])
-    found = {"alignment": geometry.alignment(*np.split(vectors[: 2 * len(first)], 2))}
-    found |= describe(vectors[2 * len(first) :])
-    found["isotropy"] = isotropy(vectors[2 * len(first) :])
-    return {f"{name} dev": value for name, value in found.items()}
+    first, second, texts = sentences(benchmark)
+    n, vectors = len(first), encode([*first, *second, *texts])
+    values = {"alignment": geometry.alignment(*np.split(vectors[: 2 * n], 2))}
+    values |= describe(vectors[2 * n :]) | {"isotropy": isotropy(vectors[2 * n :])}
+    return {f"{name} dev": value for name, value in values.items()}
 
 
 def spectrum(encode: Encode, benchmark: str) -> Float[np.ndarray, " k"]:
-    """Normalised singular values of the embeddings of all these sentences (Figures 7 and 10)."""
+    """Normalised singular values of all embeddings (Figures 7 and 10)."""
     return geometry.singular_values(encode(sentences(benchmark)[2]))
 
 
 def isotropy(x: geometry.Vectors) -> float:
     """min Z(c) / max Z(c), Z(c) = sum over rows of exp(c a), in (0, 1]; 1 is isotropic.
 
-    Mu & Viswanath (2018, eq. 5-6), on unit rows; c is each eigenvector of x'x, with either sign.
+    Mu & Viswanath (2018, eq. 5-6), on unit rows; c is each eigenvector of x'x, or its
+    negative.
     """
     x = geometry.unit(x)
     if not len(x) or not np.isfinite(x).all():
@@ -68,43 +66,42 @@ def describe(x: geometry.Vectors) -> dict[str, float]:
 
 
 def collapsed(measured: Mapping[str, float]) -> str | None:
-    """Why embeddings with this mean_cosine and effective_rank are collapsed; None: they are not."""
-    cosine, rank = (
-        measured.get("mean_cosine", 0.0),
-        measured.get("effective_rank", np.inf),
-    )
+    """Why embeddings with these measures are collapsed; None where they are not."""
+    cosine = measured.get("mean_cosine", 0.0)
+    rank = measured.get("effective_rank", np.inf)
     if np.isnan(cosine) or np.isnan(rank):
         return "the embeddings hold NaN or zero vectors"
     if cosine > COLLAPSED_COSINE:
-        return f"the mean cosine of different sentences is {cosine:.4f} (limit {COLLAPSED_COSINE})"
+        return (
+            f"the mean cosine of sentences is {cosine:.4f} (limit {COLLAPSED_COSINE})"
+        )
     if rank < COLLAPSED_RANK:
-        return f"the effective rank of the embeddings is {rank:.2f} (limit {COLLAPSED_RANK})"
+        return f"the effective rank is {rank:.2f} (limit {COLLAPSED_RANK})"
     return None
 
 
 def collapsed_since(history: list[dict]) -> str | None:
-    """The first step at which a training measured collapsed embeddings, and why; None: never."""
-    found = ((row["step"], collapsed(row)) for row in history)
-    return next((f"step {step}: {why}" for step, why in found if why), None)
+    """The first step with collapsed embeddings, and why; None: never."""
+    seen = ((row["step"], collapsed(row)) for row in history)
+    return next((f"step {step}: {why}" for step, why in seen if why), None)
 
 
 class Probe:
-    """Alignment, uniformity, mean cosine and effective rank, cheap enough for every tenth step.
+    """Alignment, uniformity, mean cosine and effective rank of a fixed sample.
 
-    They come from a sample of the dev split that is always the same. A trajectory shows how a run
-    moves (SimCSE Figure 2); a single value differs from that of `measure`. No random number is
-    drawn.
+    It is cheap enough for each tenth step. A trajectory shows how a run moves (SimCSE
+    Figure 2); a single value differs from that of `measure`. No random number is drawn.
     """
 
     def __init__(self, encode: Encode, benchmark: str):
         self.encode = encode
-        first, second, every = sentences(benchmark)
+        first, second, texts = sentences(benchmark)
         rng = np.random.default_rng(0)
         close = rng.permutation(len(first))[:PROBE_PAIRS]
-        some = rng.permutation(len(every))[:PROBE_SENTENCES]
+        some = rng.permutation(len(texts))[:PROBE_SENTENCES]
         self.pairs = len(close)
         self.sample = [part[i] for part in (first, second) for i in close]
-        self.sample += [every[i] for i in some]
+        self.sample += [texts[i] for i in some]
 
     def __call__(self, step: int = 0) -> dict[str, float]:
         vectors = self.encode(self.sample, batch_size=PROBE_BATCH)

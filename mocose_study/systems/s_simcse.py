@@ -34,7 +34,7 @@ class SampledDropout(nn.Module):
         return self.low + (self.high - self.low) * torch.rand(()).item()
 
     def rates(self, x: Float[Tensor, "batch ..."]) -> Float[Tensor, "batch ..."]:
-        """Drawn rates that broadcast over `x`, with sentences in its first dimension."""
+        """Drawn rates that broadcast over `x`, whose first dimension is sentences."""
         shape = (len(x) if self.sentence_wise else 1, *[1] * (x.ndim - 1))
         drawn = torch.rand(shape, device=x.device)
         return (self.low + (self.high - self.low) * drawn).expand(len(x), *shape[1:])
@@ -48,7 +48,7 @@ class SampledDropout(nn.Module):
 
 
 def sample_dropout(encoder: Encoder, low: float, high: float, sentence_wise: bool):
-    """Replaces every nn.Dropout of the encoder, in place, those of attention included."""
+    """Replaces each nn.Dropout of the encoder in place, those of attention, too."""
     encoder.dropout = high
     replace_dropout(encoder, lambda rate: SampledDropout(low, high, sentence_wise))
 

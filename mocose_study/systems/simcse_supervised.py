@@ -31,7 +31,7 @@ OWN = "mlp mlm_weight two_encoders triplets hard_negatives hard_negative_weight"
 
 
 def read_triplets(path: Path) -> pd.DataFrame:
-    """A tab-separated file, or a quoted .csv. Raises InputError where a text is missing."""
+    """A tab-separated file, or a quoted .csv. Raises InputError where a text lacks."""
     try:
         if path.suffix == ".csv":
             frame = pd.read_csv(path, keep_default_na=False, dtype=str)

@@ -1,4 +1,4 @@
-"""A hub on this machine: the part of the hub's file API that transformers and datasets ask for."""
+"""A hub on this machine: what transformers and datasets ask of its file API."""
 
 import hashlib
 import json
@@ -20,8 +20,8 @@ FILE = re.compile(
 class Hub:
     """Serves folders as repositories at 127.0.0.1; use it as a context.
 
-    `repositories` maps "bert-base-uncased" or "datasets/mteb/sts12-sts" to a folder and the one
-    revision under which it is known. With `broken` set every file breaks off in the middle.
+    `repositories` maps "bert-base-uncased" or "datasets/mteb/sts12-sts" to a folder and
+    its one revision. With `broken` set each file breaks off in the middle.
     """
 
     def __init__(self, repositories: dict[str, tuple[Path, str]]):
@@ -73,36 +73,22 @@ class Hub:
 
     def described(self, found: re.Match, folder: Path, commit: str, body: bytes):
         """What the API says of a repository: itself, its files, or some of them."""
-        names = sorted(
-            p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()
-        )
+        paths = sorted(path for path in folder.rglob("*") if path.is_file())
+        names = [path.relative_to(folder).as_posix() for path in paths]
         if found["what"] == "tree":
             inside = f"{found['path']}/" if found["path"] else ""
-            return [
-                self.entry(folder, name) for name in names if name.startswith(inside)
-            ]
+            return [self.entry(folder, n) for n in names if n.startswith(inside)]
         if found["what"] == "paths-info":
-            return [self.entry(folder, name) for name in names if name in body.decode()]
+            return [self.entry(folder, n) for n in names if n in body.decode()]
+        flags = dict.fromkeys(("private", "disabled"), False)
         siblings = [{"rfilename": name} for name in names]
-        return {
-            "id": found["name"],
-            "sha": commit,
-            "siblings": siblings,
-            "tags": [],
-            "private": False,
-            "disabled": False,
-            "downloads": 0,
-            "likes": 0,
-        }
+        about = {"id": found["name"], "sha": commit, "siblings": siblings, "tags": []}
+        return about | flags | dict.fromkeys(("downloads", "likes"), 0)
 
     def entry(self, folder: Path, name: str) -> dict:
         content = (folder / name).read_bytes()
-        return {
-            "type": "file",
-            "path": name,
-            "size": len(content),
-            "oid": digest(content)[:40],
-        }
+        oid = digest(content)[:40]
+        return {"type": "file", "path": name, "size": len(content), "oid": oid}
 
     def send_file(self, request, path: Path, commit: str) -> None:
         if not path.is_file():
@@ -118,9 +104,7 @@ class Hub:
     def refuse(self, request, code: str) -> None:
         self.send(request, 404, b"{}", {"X-Error-Code": code})
 
-    def send(
-        self, request, status: int, content: bytes, headers: dict, cut=False
-    ) -> None:
+    def send(self, request, status, content: bytes, headers: dict, cut=False) -> None:
         request.send_response(status)
         for name, value in {**headers, "Content-Length": len(content)}.items():
             request.send_header(name, str(value))

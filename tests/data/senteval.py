@@ -4,14 +4,12 @@ import tarfile
 from io import BytesIO
 from pathlib import Path
 
-BINARY = (
-    "MR/rt-polarity.pos MR/rt-polarity.neg CR/custrev.pos CR/custrev.neg SUBJ/subj.objective "
-    "SUBJ/subj.subjective MPQA/mpqa.pos MPQA/mpqa.neg"
-)
+BINARY = """MR/rt-polarity.pos MR/rt-polarity.neg CR/custrev.pos CR/custrev.neg
+SUBJ/subj.objective SUBJ/subj.subjective MPQA/mpqa.pos MPQA/mpqa.neg"""
 
 
 def write_archive(path: Path, sentences: list[str], top: str = "") -> None:
-    """`top` is a folder in which all others lie. Every class and split has the same sentences."""
+    """`top` is a folder around all others. Classes and splits have equal sentences."""
     files = {name: "\n".join(sentences) for name in BINARY.split()}
     for split in ("train", "dev", "test"):
         rows = [f"{sentence}\t{i % 2}" for i, sentence in enumerate(sentences)]

@@ -1,4 +1,4 @@
-"""Scored pairs and labelled tables: read as they are written, refused with file and line."""
+"""Scored pairs: read as they are written, refused with file and line."""
 
 import csv
 

@@ -1,4 +1,4 @@
-"""When a checkpoint is written; tests/robustness damages it, and tests/lib resumes from it."""
+"""When a checkpoint is written, and whose code it names."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The profile `base` through the real calls of transformers and datasets, to a hub on this machine."""
+"""The profile `base` through transformers and datasets, to a hub on this machine."""
 
 import json
 import os
@@ -19,8 +19,9 @@ from mocose_study.data import benchmarks
 from mocose_study.data.encoders import PINNED
 from mocose_study.data.labelled import TRANSFER
 
-RUN = """--profile base --precision float32 --steps 2 --eval-every 2 --batch-size 8 --corpus-size 64
---max-length 16 --eval-max-length 16 --queue-size 16 --seed 3 --out made"""
+RUN = """--profile base --precision float32 --steps 2 --eval-every 2 --batch-size 8
+--corpus-size 64 --max-length 16 --eval-max-length 16 --queue-size 16 --seed 3 --out
+made"""
 TEXT = "wiki1m_for_simcse.txt"
 START = "from mocose_study.cli import main; main()"
 
@@ -66,7 +67,7 @@ def repositories(tiny, tmp_path):
 
 @pytest.fixture
 def mocose(tmp_path):
-    """`mocose` in a new process, since the hub's address is read once; the hub's copies are its own."""
+    """`mocose` in a new process, since the hub's address is read once."""
     pairs = open_pairs("images2015", 20)
     study = tmp_path / "study"
     shutil.copytree(ROOT / "data" / "paper", study / "data" / "paper")

@@ -8,23 +8,17 @@ from json import loads
 import numpy as np
 import pytest
 import torch
-from conftest import SMALL, assert_same, made, of_the_method, same
+from conftest import SMALL, made, of_the_method, same
 from texts import open_sentences
 
 from mocose_lib import Encoder, InputError, Settings, evaluate, train, trainer
-from mocose_lib.queue import NegativeQueue
-from mocose_lib.trainer import Trainer, batches, learning_rate
+from mocose_lib.trainer import batches, learning_rate
 from mocose_study.config.profiles import PRESETS
-from mocose_study.data import atomic, benchmarks
-from mocose_study.data.checkpoint import Checkpoint
+from mocose_study.data import benchmarks
 from mocose_study.systems import mocose
 
 loop = sys.modules["mocose_lib.train"]
 NO_QUEUE = {"queue_size": 0, "queue_init": 0, "batch_negatives": True}
-
-
-class Killed(BaseException):
-    """What a kill looks like from inside."""
 
 
 def test_the_library_and_a_run_give_the_same_bits(small):
@@ -202,65 +196,3 @@ def test_all_of_a_step_happens_on_the_device_of_the_encoder(
         loop.train_step(training, *views, step)
     tensors = (*training.trained, training.queue.keys)
     assert {t.device.type for t in tensors} == {"meta"}
-
-
-# --- kills ---
-PLACES = {
-    "step": (Trainer, "optimise"),
-    "enqueue": (NegativeQueue, "enqueue"),
-    "save": (atomic.os, "replace"),
-}
-
-
-def kill_at(monkeypatch, where, call):
-    """The call-th call of a function of the loop does not return."""
-    real, count = getattr(*PLACES[where]), iter(range(1, 1_000))
-
-    def stopping(*arguments, **more):
-        if next(count) == call:
-            raise Killed
-        return real(*arguments, **more)
-
-    monkeypatch.setattr(*PLACES[where], stopping)
-
-
-KILLS = [(variant, "save") for variant in VARIANTS]
-KILLS += [(v, where) for v in ("code", "latest keys") for where in ("step", "enqueue")]
-
-
-@pytest.mark.parametrize(("variant", "where"), KILLS)
-def test_a_training_killed_at_every_step_ends_like_the_unbroken_one(
-    go, eager, monkeypatch, tmp_path, variant, where
-):
-    """It is killed once in each step and goes on from the checkpoint of the one before."""
-    unbroken = go(**VARIANTS[variant])
-    assert all(abs(row["loss"]) < 100 for row in unbroken.progress.history)
-    checkpoint = Checkpoint(tmp_path / "run.pt")
-    for _ in range(SMALL["steps"] - 1):  # one step is saved, the next one is killed
-        with monkeypatch.context() as once:
-            kill_at(once, where, call=2)
-            with pytest.raises(Killed):
-                go(**VARIANTS[variant], checkpoint=checkpoint)
-    assert checkpoint.read()["progress"]["step"] == SMALL["steps"] - 1
-    assert_same(go(**VARIANTS[variant], checkpoint=checkpoint), unbroken)
-
-
-@pytest.mark.parametrize("step", [4, 6])
-def test_steps_after_the_last_checkpoint_are_done_again(
-    go, eager, monkeypatch, tmp_path, step
-):
-    """A checkpoint of step 3 is all that is left of a training killed at a later step."""
-    variant, unbroken = VARIANTS["code"], go(**VARIANTS["code"])
-    with monkeypatch.context() as once:
-        due = iter(step == 3 for step in range(1, 1_000))
-        once.setattr(Checkpoint, "due", lambda _: next(due))
-        kill_at(once, "step", step)
-        with pytest.raises(Killed):
-            go(**variant, checkpoint=Checkpoint(tmp_path / "run.pt"))
-    assert_same(go(**variant, checkpoint=Checkpoint(tmp_path / "run.pt")), unbroken)
-
-
-def test_a_checkpoint_of_other_settings_is_refused(go, eager, tmp_path):
-    go(checkpoint=Checkpoint(tmp_path / "run.pt"))
-    with pytest.raises(InputError, match="belongs to other settings"):
-        go(seed=1, checkpoint=Checkpoint(tmp_path / "run.pt"))

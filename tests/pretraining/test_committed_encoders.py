@@ -1,4 +1,4 @@
-"""The encoders in this repository: small, made as their cards say, loadable by transformers."""
+"""The encoders of this repository: made as their cards say, loadable by transformers."""
 
 import json
 from dataclasses import asdict

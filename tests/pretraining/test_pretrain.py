@@ -1,14 +1,17 @@
-"""Pre-training: what is masked, what is resumed, and that plain transformers loads the result."""
+"""Pre-training: what is masked, what is resumed, and that transformers loads it."""
 
+import hashlib
 import json
 import multiprocessing
 import random
 import time
+from collections import defaultdict
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 import pytest
-import torch
+from datasets import Dataset
 from texts import articles, open_sentences
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
@@ -17,29 +20,11 @@ from mocose_study.config.profiles import PretrainConfig
 from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.data.corpora import load_corpus, tokenized
 from mocose_study.pretraining import pretrain as p
-from mocose_study.pretraining.pretrain import (
-    CLS,
-    MASK,
-    PAD,
-    SEP,
-    Batches,
-    train_tokenizer,
-)
+from mocose_study.pretraining.pretrain import CLS, MASK, PAD, SEP, Batches
 
-SMALL = PretrainConfig(
-    name="small",
-    layers=1,
-    hidden_size=16,
-    attention_heads=2,
-    vocab_size=400,
-    max_positions=40,
-    length=16,
-    tokens_per_batch=512,
-    steps=6,
-    warmup_steps=2,
-    bf16=False,
-    corpus_size=300,
-)
+SIZES = dict(layers=1, hidden_size=16, attention_heads=2, vocab_size=400)
+TEXT = dict(max_positions=40, length=16, tokens_per_batch=512, corpus_size=300)
+SMALL = PretrainConfig("small", **SIZES, **TEXT, steps=6, warmup_steps=2, bf16=False)
 
 
 @pytest.fixture
@@ -50,7 +35,7 @@ def text(study):
 
 @pytest.fixture
 def words(text):
-    return train_tokenizer(text.read_text().split("\n"), SMALL.vocab_size)
+    return p.train_tokenizer(text.read_text().split("\n"), SMALL.vocab_size)
 
 
 @pytest.fixture
@@ -86,25 +71,30 @@ def test_half_precision_is_left_out_where_the_processor_has_no_units(
     assert (made(half)[1] != made(whole)[1]) is units
 
 
-@pytest.mark.parametrize("kind", ["contiguous", "sentences"])
-def test_batches_are_functions_of_seed_and_number(documents, kind):
-    configs = [replace(SMALL, text=kind, seed=seed) for seed in (0, 0, 1)]
-    batch, same, other = (Batches(config, documents)[3] for config in configs)
-    assert all(torch.equal(batch[k], same[k]) for k in batch)
-    assert not torch.equal(batch["input_ids"], other["input_ids"])
-    assert not torch.equal(
-        batch["input_ids"], Batches(configs[0], documents)[4]["input_ids"]
-    )
+@pytest.mark.parametrize(
+    "kind, drawn",
+    [("contiguous", "36bfcb8fd78e27a4"), ("sentences", "377d09cec86e770b")],
+)
+def test_the_numbers_drawn_are_those_of_the_committed_encoders(kind, drawn):
+    """And they are functions of seed and number of the batch."""
+    texts = [[5 + (7 * i + j) % 395 for j in range(3 + i % 30)] for i in range(300)]
+    numbers = {"input_ids": texts, "document": [i // 10 for i in range(300)]}
+    rows, table = [], Dataset.from_dict(numbers)
+    for seed, number in ((0, 7), (0, 7), (1, 7), (0, 8)):
+        batch = Batches(replace(SMALL, text=kind, seed=seed), table)[number]
+        rows.append(b"".join(part.numpy().tobytes() for part in batch.values()))
+    assert hashlib.sha256(rows[0]).hexdigest()[:16] == drawn
+    assert rows[0] == rows[1] and len(set(rows)) == 3
     assert batch["input_ids"].shape == (512 // 16, 16)
 
 
 def test_contiguous_rows_are_windows_of_the_text_with_sep_between_documents(documents):
     batches = Batches(replace(SMALL, text="contiguous"), documents)
-    stream = []
+    texts = defaultdict(list)
     for row in documents:
-        if stream and row["document"] != document:
-            stream.append(SEP)
-        document, stream = row["document"], [*stream, *row["input_ids"]]
+        texts[row["document"]] += row["input_ids"]
+    first, *others = texts.values()
+    stream = [*first, *chain(*([SEP, *text] for text in others))]
     assert batches.tokens.tolist() == stream and stream.count(SEP) == 29
     windows = {tuple(stream[i : i + 14]) for i in range(len(stream) - 13)}
     ids, _ = batches.text(0)
@@ -121,17 +111,16 @@ def test_rows_of_sentences_hold_one_sentence_each(documents):
         assert set(row[len(words) + 2 :]) <= {PAD}
 
 
-def test_fifteen_percent_are_masked_and_known(documents):
+def test_what_is_masked_is_known(documents):
+    """How it is masked is tested with `mask_tokens`."""
     batches = Batches(replace(SMALL, tokens_per_batch=32_000), documents)
     original, batch = batches.text(1)[0].flatten(), batches[1]
-    shown, at = batch["input_ids"].flatten().numpy(), batch["places"].numpy()
+    seen, at = batch["input_ids"].flatten().numpy(), batch["places"].numpy()
     assert len(set(at)) == len(at) and (original[at] > MASK).all()
     assert np.array_equal(original[at], batch["targets"].numpy())
     assert len(at) / (original > MASK).sum() == pytest.approx(0.15, abs=0.001)
-    elsewhere = np.setdiff1d(np.arange(len(shown)), at)
-    assert np.array_equal(shown[elsewhere], original[elsewhere])
-    assert (shown[at] == MASK).mean() == pytest.approx(0.8, abs=0.03)
-    assert (shown[at] == original[at]).mean() == pytest.approx(0.1, abs=0.03)
+    elsewhere = np.setdiff1d(np.arange(len(seen)), at)
+    assert np.array_equal(seen[elsewhere], original[elsewhere])
 
 
 def test_the_loss_is_that_of_the_whole_model(documents):
@@ -152,9 +141,8 @@ def test_the_learning_rate_by_hand():
         factors.append(t.schedule.get_last_lr()[0] / t.config.lr)
         t.optimizer.step()
         t.schedule.step()
-    assert [factors[step] for step in (0, 2, 4, 7, 10)] == pytest.approx(
-        [0.0, 0.5, 1.0, 0.5, 0.0]
-    )
+    some = [factors[step] for step in (0, 2, 4, 7, 10)]
+    assert some == pytest.approx([0.0, 0.5, 1.0, 0.5, 0.0])
 
 
 @pytest.mark.parametrize("step", [1, 5])

@@ -154,7 +154,7 @@ def test_a_roberta_with_byte_level_words(tmp_path):
 def wmt19(tmp_path):
     """A folder with a random translator of the paper's class, of letters."""
     letters = "abcdefghijklmnopqrstuvwxyz."
-    entries = "<s> <pad> </s> <unk>".split() + [*letters]
+    entries = [*"<s> <pad> </s> <unk>".split(), *letters]
     entries += [letter + "</w>" for letter in letters]
     vocabulary, merges = tmp_path / "vocabulary.json", tmp_path / "merges.txt"
     vocabulary.write_text(json.dumps({entry: i for i, entry in enumerate(entries)}))

@@ -11,10 +11,7 @@ from mocose_study.runs import run as runs
 from mocose_study.runs.files import is_done
 
 FIELDS = [  # values of fields, and a part of the sentence
-    (
-        {"temperature": 1e-11},
-        "temperature = 1e-11 is out of range; it must lie in [0.001, 100]",
-    ),
+    ({"temperature": 1e-11}, "temperature = 1e-11 is out of range; it must lie in"),
     ({"temperature": math.inf}, "temperature = inf is out of range"),
     ({"temperature": math.nan}, "temperature = nan is out of range"),
     ({"temperature": "hot"}, "temperature = 'hot' is not possible"),
@@ -27,42 +24,24 @@ FIELDS = [  # values of fields, and a part of the sentence
     ({"pooling": "max"}, "pooling = 'max' is not possible"),
     ({"negatives_slice": 5}, "negatives_slice = 5 is not possible"),
     ({"negatives_slice": (1, 2)}, "negatives_slice = (1, 2) is not possible"),
-    (
-        {"negatives_slice": ((1, 2, 3),)},
-        "negatives_slice = ((1, 2, 3),) is not possible",
-    ),
+    ({"negatives_slice": ((1, 2, 3),)}, "negatives_slice = ((1, 2, 3),) is not"),
     ({"negatives_slice": ((0, 0.5),)}, "negatives_slice = ((0, 0.5),) is not possible"),
-    (
-        {"augmentation_models": ("a", 1)},
-        "augmentation_models = ('a', 1) is not possible",
-    ),
-    (
-        {"token_cutoff": 0.999},
-        "token_cutoff = 0.999 is out of range; it must lie in [0, 0.9]",
-    ),
+    ({"augmentation_models": ("a", 1)}, "augmentation_models = ('a', 1) is not"),
+    ({"token_cutoff": 0.999}, "token_cutoff = 0.999 is out of range; it must lie in"),
     ({"batch_size": 10**6}, "batch_size = 1000000 is larger than corpus_size = 64"),
     ({"warmup_steps": 100}, "warmup_steps = 100 is larger than steps = 6"),
     ({"queue_init": 100}, "queue_init = 100 is larger than queue_size = 12"),
     (
         {"queue_size": 0, "queue_init": 0, "batch_negatives": False},
-        "queue_size = 0 leaves the loss without negatives",
+        "queue_size = 0 leaves the loss",
     ),
     ({"negatives_slice": ((3, 2),)}, "negatives_slice (3, 2) needs 0 <= low < high"),
     ({"negatives_slice": ((0, 99),)}, "negatives_slice (0, 99) needs 0 <= low < high"),
     ({"predictor_dim": 64, "projection_layers": 0}, "predictor_dim needs a projection"),
     ({"detach_keys": False}, "set shared_embeddings = True"),
-    (
-        {"target_projection_trained": True},
-        "target_projection_trained = True needs gradients",
-    ),
-    (
-        {"fgsm_epsilon": 5e-9, "precision": "bf16"},
-        "fgsm_epsilon would be rounded away in bf16",
-    ),
-    (
-        {"method": "simcse", "token_cutoff": 0.1},
-        "simcse has no position_shuffle, token_cutoff",
-    ),
+    ({"target_projection_trained": True}, "target_projection_trained = True needs"),
+    ({"fgsm_epsilon": 5e-9, "precision": "bf16"}, "fgsm_epsilon would be rounded away"),
+    ({"method": "simcse", "token_cutoff": 0.1}, "simcse has no position_shuffle,"),
     ({"method": "simcse", "fgsm_epsilon": 1e-3}, "simcse has no FGSM"),
     ({"method": "whitening", "crop": 0.1}, "whitening has no crop and word_deletion"),
     ({"method": "ct", "text_augmentation": "typos"}, "ct has no text_augmentation"),
@@ -75,19 +54,10 @@ FIELDS = [  # values of fields, and a part of the sentence
 ]
 NOT_FOUND = [  # what a run needs and does not find; tests/cli has unknown names, tests/data files
     ({"method": "ct", "batch_size": 12}, "batch_size = 12 is no multiple of 8"),
-    (
-        {"method": "declutr", "max_length": 9},
-        "max_length = 9 leaves no span of 8 tokens",
-    ),
+    ({"method": "declutr", "max_length": 9}, "max_length = 9 leaves no span of 8"),
     ({"method": "mocoso"}, "there is no method 'mocoso'; choose one of "),
-    (
-        {"corpus": "wiki900k"},
-        "corpus 'wiki900k' needs a data folder; give --data or MOCOSE_DATA",
-    ),
-    (
-        {"corpus": "short.txt"},
-        "corpus_size = 64, but corpus 'short.txt' has 3 sentences",
-    ),
+    ({"corpus": "wiki900k"}, "corpus 'wiki900k' needs a data folder; give --data or"),
+    ({"corpus": "short.txt"}, "corpus_size = 64, but corpus 'short.txt' has 3"),
     ({"benchmark": "column.tsv"}, "column.tsv has no column 'score'; it needs score"),
     ({"dev": "column.tsv"}, "column.tsv has no column 'score'; it needs score"),
     ({"benchmark": ""}, "benchmark = '' names no pairs; leave it out."),
@@ -95,10 +65,7 @@ NOT_FOUND = [  # what a run needs and does not find; tests/cli has unknown names
     ({"transfer": True}, "the hub did not give senteval.tar of princeton-nlp"),
     ({"max_length": 500}, "max_length = 500, but .* reads only 75 tokens"),
     ({"method": "word_vectors"}, "needs a data folder; give --data or MOCOSE_DATA"),
-    (
-        {"method": "word_vectors", "vectors": "vectors.txt"},
-        "vectors.txt has a line without word and numbers",
-    ),
+    ({"method": "word_vectors", "vectors": "vectors.txt"}, "vectors.txt has a line"),
     ({"method": "simcse_supervised", "triplets": "pairs.tsv"}, "pairs.tsv has no"),
     (
         {"method": "simcse", "positives": "next_sentence", "corpus": "flat.txt"},

@@ -114,7 +114,7 @@ def test_the_next_sentence_is_of_the_same_document(small, tmp_path):
 
 
 def test_the_masked_word_loss_in_loops(small, masked):
-    """By hand from the last states: the checkpoint's transform, then its word embeddings."""
+    """From the last states: the checkpoint's transform, then its word embeddings."""
     config = small(method="simcse", dropout=0.0, mlm_weight=0.5, encoder=str(masked))
     s = system(config)
     encoder, head = s.encoder, s.masked_words.head.predictions

@@ -166,7 +166,7 @@ def test_what_is_built_is_what_the_config_says(make, method, fast, monkeypatch):
 
 @pytest.mark.parametrize("method", TRAINED)
 def test_no_two_drawn_weights_start_alike(make, method):
-    """Contrastive tension's second encoder is a copy by design, as the second one of SimCSE is."""
+    """Contrastive tension's second encoder is a copy by design."""
     sizes = dict(projection_layers=3, predictor_layers=3)
     config = make(method, encoder_init="random", **sizes)
     if method == "mocose":
@@ -191,7 +191,7 @@ def test_an_encoder_that_starts_at_random_does_so_in_every_system(make):
 
 
 def test_the_probe_looks_at_what_is_measured(small, monkeypatch):
-    """With its MLP at evaluation, SimCSE's geometry is that of the vectors behind it."""
+    """With its MLP at evaluation, SimCSE's geometry is that behind it."""
     config = small(method="simcse", mlp="always", selection="last", steps=2)
     system = built(SimCSE, config)
     fitted = base.train_system(config, system, bar=False)
@@ -211,7 +211,7 @@ def test_the_probe_looks_at_what_is_measured(small, monkeypatch):
 def test_the_vectors_of_the_last_step_serve_where_it_was_chosen(
     make, method, scores, chosen, monkeypatch
 ):
-    """They are those that the chosen weights give, to the last bit; an earlier step's are new."""
+    """They are those that the chosen weights give; an earlier step's are made anew."""
     config, given, real = make(method, selection="dev"), iter(scores), base.evaluate
     sentences = benchmarks.sentences(benchmarks.test_tables(config.benchmark))
     monkeypatch.setattr(
