@@ -10,7 +10,6 @@ from pandas.io.formats.style import Styler
 
 from mocose_study.claims.verdicts import (
     WORDS,
-    Claim,
     has_range,
     paper_effect,
     verdicts,
@@ -35,14 +34,21 @@ SHOWN = ("claim", "verdict", "effect", "low", "high", "n", "paper", "smallest")
 RULES = {"better": "a − b >", "equivalent": "|a − b| <", "best": "no b ahead by"}
 
 
-def of_section(section: Section, profile: str, seeds=None) -> pd.DataFrame:
+def of_section(
+    section: Section, profile: str, seeds=None, harm: str | None = None
+) -> pd.DataFrame:
     """A row a claim of a section: its text, the verdict, and the figures behind it.
 
-    range: empty, or why the section has none.
+    range: empty, or why the section has none. harm: `known_harm`, where it is known.
     """
     control, claims = claims_of(section.name)
     runs = table_of(section, profile, seeds)
-    missing = range_of(section.name, control, profile, runs)
+    if control:
+        missing = has_range(control, runs)
+    elif section.name == HARM[0]:  # which judges the harm itself
+        missing = ""
+    else:
+        missing = known_harm(profile) if harm is None else harm
     found = verdicts(claims, runs)
     lines = []
     for claim in claims:
@@ -70,13 +76,9 @@ def papers_metric(metric: str) -> str:
     return PAPERS_METRIC.get(metric, task)
 
 
-def range_of(name: str, control: Claim | None, profile: str, runs: pd.DataFrame) -> str:
-    """Why a section has no range: its own control, else the pace's harm, does not show."""
-    if control:
-        return has_range(control, runs)
+def known_harm(profile: str) -> str:
+    """Why sections without a control of their own have no range; empty where they do."""
     section, harm = SECTIONS[HARM[0]], HARM[1]
-    if name == section.name:
-        return ""
     (claim,) = [c for c in claims_of(section.name)[1] if c.id == harm]
     two = {label: section.points[label] for label in (claim.a, *claim.b)}
     return has_range(claim, table_of(replace(section, points=two), profile))
@@ -84,7 +86,8 @@ def range_of(name: str, control: Claim | None, profile: str, runs: pd.DataFrame)
 
 def judged(profile: str, sections: Iterable[str] = SECTIONS) -> pd.DataFrame:
     """A row a claim of every section, see `of_section`."""
-    parts = [of_section(SECTIONS[name], profile) for name in sections]
+    harm = known_harm(profile)
+    parts = [of_section(SECTIONS[name], profile, harm=harm) for name in sections]
     return pd.concat([part for part in parts if len(part)], ignore_index=True)
 
 

@@ -155,6 +155,7 @@ def paper_table(name: str) -> pd.DataFrame:
     return frame.astype({"value": float})
 
 
+@cache
 def paper_numbers(name: str, metric: str) -> dict[str, float]:
     """A table's numbers of one metric, by name, as in "simcse, bert-base-uncased"."""
     rows = paper_table(name).query("metric == @metric").itertuples(index=False)

@@ -85,8 +85,8 @@ def test_a_section_has_its_configs_at_each_profile_and_no_two_points_are_one(nam
 def test_small_profiles_run_few_points_and_one_seed(name):
     section = SECTIONS[name]
     small = section.runs("quick")
-    assert 0 < len(small) <= 5 and {config.seed for _, config in small} == {0}
-    assert len(section.runs("tiny")) >= 10
+    assert 0 < len(small) <= 5 and len({config.seed for _, config in small}) == 1
+    assert len(section.runs("tiny")) > len(section.points) * (name != "rate")
 
 
 @each_section
@@ -159,7 +159,7 @@ def test_a_section_says_its_length_and_seeds():
     assert len(SECTIONS["ema"].seeds_at("quick")) == 1
     # what draws nothing has one run
     runs = [label for label, _ in SECTIONS["collapse"].runs("tiny")]
-    assert (runs.count("MoCoSE"), runs.count("untrained [CLS]")) == (10, 1)
+    assert (runs.count("MoCoSE"), runs.count("untrained [CLS]")) == (5, 1)
 
 
 def test_changes_and_one_more_point():
