@@ -5,12 +5,11 @@ from dataclasses import asdict
 
 import papermill
 import pytest
-from smoke import NOTEBOOKS, ROOT, execute, parameters_of
+from smoke import ALONE, NOTEBOOKS, ROOT, execute, parameters_of
 
 from mocose_lib import InputError
 from mocose_study.results import tables
 from mocose_study.results.notebook import answer, open_section
-from mocose_study.sections import SECTIONS
 
 EMA = ROOT / "notebooks" / "04_ema.ipynb"
 SHORT = {"steps": 2, "eval_every": 1}
@@ -61,11 +60,9 @@ def test_papermill_gives_a_figure_with_ones_own_decays(smoke_study, monkeypatch)
     monkeypatch.setenv("MOCOSE_STUDY", str(smoke_study))
     monkeypatch.setenv("MOCOSE_WORKERS", "0")
     own = {"profile": "smoke", "run_missing": True, "mine": {}, "changes": SHORT}
-    out = smoke_study / EMA.name
-    asked = own | {"decays": [0.6, 0.7, 0.8]}
-    papermill.execute_notebook(
-        EMA, out, asked, kernel_name="python3", progress_bar=False
-    )
+    out, quiet = smoke_study / EMA.name, {"progress_bar": False}
+    own |= {"decays": [0.6, 0.7, 0.8]}
+    papermill.execute_notebook(EMA, out, own, kernel_name="python3", **quiet)
     table = (smoke_study / "figures" / "smoke" / "04_ema.csv").read_text()
     labels = [line.split(",")[0] for line in table.splitlines()[1:]]
     assert labels == ["0.75 → 0.95", "0.6", "0.7", "0.8"]
