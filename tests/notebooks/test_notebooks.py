@@ -49,11 +49,8 @@ def test_it_draws_and_judges_all_runs(path, smoke_study, monkeypatch):
     own = {"profile": "tiny", "mine": {}, "seeds": list(range(5))}
     own = {name: value for name, value in own.items() if name in known}
     execute(path, smoke_study, monkeypatch, **own)
-    if any(section.notebook == path.stem for section in SECTIONS.values()):
-        figures = {
-            x.stem for x in (smoke_study / "figures").glob(f"*/{path.stem[:2]}*")
-        }
-        assert figures
+    drawn = list((smoke_study / "figures").glob(f"*/{path.stem[:2]}*.svg"))
+    assert drawn or path.stem in ALONE
 
 
 def test_papermill_gives_a_figure_with_ones_own_decays(smoke_study, monkeypatch):
