@@ -147,5 +147,5 @@ def test_rules_that_are_older_than_all_runs_are_not_named(ruled):
 def test_the_age_of_a_rule_needs_git(ruled, monkeypatch):
     ruled(OLD, OLD)
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(InputError, match="git has no history of .*; use a clone"):
+    with pytest.raises(InputError, match=r"git has no history of .*; use a clone"):
         ledger.late("tiny")

@@ -1,12 +1,11 @@
-"""Configs: validated, canonical, and described in one sentence when they are impossible."""
+"""Configs: presets, profiles, and one sentence for what cannot be."""
 
 import json
 from typing import Literal, get_args, get_origin
 
 import pytest
-from texts import ROOT
 
-from mocose_lib.settings import specification
+from mocose_lib import Settings
 from mocose_study.config import (
     FIELDS,
     PRESETS,
@@ -14,11 +13,10 @@ from mocose_study.config import (
     Config,
     InputError,
     configure,
+    read_toml,
     vary,
 )
-from mocose_study.config import config as config_module
-from mocose_study.config.config import REMOVED
-from mocose_study.runs.files import run_id
+from mocose_study.config.config import tuples
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -26,55 +24,85 @@ from mocose_study.runs.files import run_id
 def test_every_profile_can_be_had_under_every_preset(profile, preset):
     config = configure(profile, preset)
     assert all(getattr(config, k) == v for k, v in PRESETS[preset].items())
+    assert config.batch_size >= 2 and config.eval_every <= config.steps
 
 
-def test_a_config_comes_back_from_its_json():
-    words = {"text_augmentation": "back_translation", "augmentation_models": ("a", "b")}
-    for changes in (words, {"negatives_slice": ((0, 64), (96, 128)), "seed": 3}):
-        config = configure("tiny", "code", **{"fgsm_epsilon": 0.0, **changes})
-        assert Config.from_dict(json.loads(config.identity())) == config
-        assert Config.from_dict(json.loads(config.identity()) | REMOVED) == config
+def test_the_base_of_every_profile_has_the_authors_settings():
+    """But for encoder, text, rate, length and precision; large has a smaller batch."""
+    ours = "encoder corpus corpus_size benchmark lr steps eval_every fgsm_epsilon"
+    ours = {*ours.split(), "precision", "triplets", "vectors"}
+    for profile in PROFILES:
+        config, authors = configure(profile), Config()
+        differ = {x for x in FIELDS if getattr(config, x) != getattr(authors, x)}
+        assert differ <= ours | {"batch_size"} * (profile == "large"), profile
+    authors = (authors.ema_decay, authors.queue_size, authors.random_keys)
+    assert authors == ((0.75, 0.95), 512, 128)
+    assert Config().temperature == 0.05 and Config().batch_size == 64
 
 
-def test_the_committed_runs_keep_their_names():
-    """Also those that were made before a field was added or removed."""
-    for path in sorted((ROOT / "data" / "runs" / "tiny").glob("*-*.json"))[::80]:
-        config = Config.from_dict(json.loads(path.read_text())["config"])
-        assert run_id(config) == path.stem
+def test_another_batch_size_sees_as_many_sentences():
+    base, twice = configure("tiny"), configure("tiny", batch_size=128)
+    assert (twice.steps, twice.eval_every) == (base.steps / 2, base.eval_every / 2)
+    assert configure("tiny", batch_size=128, steps=7).steps == 7
+    assert configure("tiny", batch_size=32).steps == 2 * base.steps
+
+
+def test_a_preset_is_mended_by_an_option_and_fits_the_method():
+    assert configure("quick", "code", selection="last").selection == "last"
+    assert configure("quick", "code").fgsm_epsilon == 5e-9
+    assert configure("quick", "code", method="simcse").fgsm_epsilon == 0
+
+
+def test_presets_set_every_difference_between_paper_and_code():
+    code = set(
+        """ema_decay ema_horizon shared_embeddings detach_keys selection
+        target_projection_trained augmented_views augment_at_evaluation fgsm_epsilon
+        fgsm_gradient queue_growth optimizer""".split()
+    )
+    assert code <= PRESETS["code"].keys()
+    described = {"batch_negatives", "heads", "head_dropout", "fgsm_epsilon"}
+    assert described <= PRESETS["described"].keys() and not PRESETS["study"]
+
+
+def test_lists_of_json_and_toml_become_tuples():
+    assert tuples([[0, 64], [96, 128]]) == ((0, 64), (96, 128)) and tuples("ab") == "ab"
+    config = configure("tiny", negatives_slice=[[0, 64]], ema_decay=[0.5, 0.9])
+    assert (config.negatives_slice, config.ema_decay) == (((0, 64),), (0.5, 0.9))
+    assert Config.from_dict(json.loads(config.identity())) == config
 
 
 BASES = [  # some values are possible only beside others
     Config(),
-    Config(fgsm_epsilon=0.0, precision="bf16"),
+    Config(fgsm_epsilon=0.0),
     Config(shared_embeddings=True),
     Config(shared_embeddings=True, detach_keys=False),
-    Config(queue_size=0, queue_init=0),
     Config(text_augmentation="synonym"),
     Config(method="simcse", fgsm_epsilon=0.0),
 ]
 
 
-def others(kind, value):
+def others(name: str, value):
     """Values of a field's type that are not `value`."""
+    kind = getattr(FIELDS[name].type, "__origin__", FIELDS[name].type)
     if get_origin(kind) is Literal:
-        found = get_args(kind)
-    elif kind is bool:
-        found = (True, False)
-    elif kind is str:
-        found = ("another",)
-    elif kind is float:
-        found = (value + 0.125, value / 2, 1.0)
-    elif get_origin(kind) is tuple:
-        found = (("another",), ((0, 128),))
+        values = get_args(kind)
+    elif isinstance(value, bool):
+        values = (not value,)
+    elif isinstance(value, str):
+        values = ("another",)
+    elif isinstance(value, float):
+        values = (value + 0.125, value / 2, 1.0)
+    elif isinstance(value, tuple):
+        values = (("another",), ((0, 128),), 0.5)
     else:  # int, or int | None
-        found = ((value or 1) + 1, 1)
-    return [other for other in found if other != value]
+        values = ((value or 1) + 1, 1)
+    return [other for other in values if other != value]
 
 
-def variations(name):
+def variations(name: str):
     """(a config, the same but for this field), wherever that is possible."""
     for base in BASES:
-        for other in others(specification(Config)[name][0], getattr(base, name)):
+        for other in others(name, getattr(base, name)):
             try:
                 yield base, vary(base, **{name: other})
             except InputError:
@@ -89,54 +117,74 @@ def test_configs_that_differ_in_one_field_have_different_names(name):
 
 
 def test_equal_configs_have_one_text():
-    """0 == 0.0: a grid that writes dropout=0 names the same run as one that writes 0.0."""
-    one, other = (
-        Config(dropout=0, ema_decay=1, lr=0),
-        Config(dropout=0.0, ema_decay=1.0, lr=0.0),
-    )
+    """0 == 0.0: a section that has dropout 0 names the run of one that has 0.0."""
+    one, other = Config(dropout=0, lr=0), Config(dropout=0.0, lr=0.0)
     assert one == other and one.identity() == other.identity()
-
-
-def test_a_later_field_leaves_the_names_of_finished_runs_alone(monkeypatch):
-    monkeypatch.setattr(config_module, "ADDED_LATER", {})
-    before = Config().identity()
-    assert '"lr"' in before
-    monkeypatch.setattr(config_module, "ADDED_LATER", {"lr": Config().lr})
-    assert '"lr"' not in Config().identity() and '"lr"' in Config(lr=0.05).identity()
 
 
 @pytest.mark.parametrize(
     "make",
     [
-        lambda x: configure("quick", **x),
-        lambda x: vary(Config(), **x),
-        Config.from_dict,
+        lambda **x: configure("quick", **x),
+        lambda **x: vary(Config(), **x),
+        lambda **x: Config.from_dict(x),
     ],
-    ids=["configure", "vary", "from_dict"],
 )
-def test_a_wrong_field_name_gets_the_nearest_one(make):
-    with pytest.raises(InputError, match="'ema_decay'"):
-        make({"ema_decai": 0.9})
+def test_a_wrong_name_gets_the_nearest_one(make):
+    with pytest.raises(
+        InputError, match="no field 'ema_decai'; did you mean 'ema_decay'"
+    ):
+        make(ema_decai=0.9)
+    with pytest.raises(InputError, match="no field 'x'; known are seed"):
+        make(x=0.9)
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        (
+            {"batch_size": 64, "corpus_size": 32},
+            "batch_size = 64 is larger than corpus",
+        ),
+        ({"queue_init": 600}, "queue_init = 600 is larger than queue_size = 512"),
+        (
+            {"text_augmentation": "synonym", "augmentation_models": ("a", "b")},
+            "needs 1",
+        ),
+        ({"negatives_slice": ((0, 600),)}, "negatives_slice needs 0 <= 0 < 600"),
+        ({"ema_decay": (0.5, 1.5)}, "ema_decay = .* is out of range"),
+        ({"lr": "fast"}, "lr = 'fast' is not possible"),
+        ({"seed": -1}, "seed = -1 is not possible"),
+        ({"pooling": "max"}, "pooling = 'max' is not possible"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(fields, sentence):
+    with pytest.raises(InputError, match=sentence) as told:
+        configure("quick", **fields)
+    assert "\n" not in str(told.value)
+
+
+def test_an_unknown_profile_or_preset_lists_what_there_is():
+    with pytest.raises(
+        InputError, match="no profile 'huge'; choose one of smoke, quick"
+    ):
+        configure("huge")
+    with pytest.raises(InputError, match="no preset 'moko'; choose one of study"):
+        configure("quick", "moko")
+
+
+def test_a_file_that_is_no_toml_is_one_sentence(tmp_path, monkeypatch):
+    (tmp_path / "look.toml").write_text("a = [1, 2\nb = 3")
+    monkeypatch.setattr("mocose_study.config.config.files", lambda _: tmp_path)
+    with pytest.raises(InputError, match=r"look\.toml is no TOML: .*line 2"):
+        read_toml("any", "look")
 
 
 def test_traceable_distance_by_hand():
-    """Equation 4 at the paper's own point, 1/(1-0.85) + 512/64 = 14.67, and as a plain sum."""
+    """Equation 4 at the paper's best point, 1/(1-0.85) + 512/64, and as a plain sum."""
     paper = Config(ema_decay=0.85, queue_size=512, batch_size=64)
     assert paper.traceable_distance == pytest.approx(14.6667, abs=1e-4)
     trace = sum((1 - 0.85) * 0.85**i * (i + 1) for i in range(2_000))
-    without = Config(ema_decay=0.85, queue_size=0, queue_init=0)
+    without = Settings(ema_decay=0.85, queue_size=0)
     assert without.traceable_distance == pytest.approx(trace)
     assert Config(ema_decay=1.0).traceable_distance == float("inf")
-
-
-def test_presets_set_every_row_of_the_comparison():
-    """Each difference between the paper and the authors' public code is a field."""
-    rows = set(
-        "temperature batch_negatives similarity heads ema_schedule ema_decay_end ema_horizon "
-        "shared_embeddings detach_keys fgsm_gradient queue_growth target_dropout optimizer "
-        "selection".split()
-    )
-    assert rows <= set(PRESETS["code"])
-    assert rows - {"ema_horizon"} <= set(
-        PRESETS["described"]
-    )  # its cosine spans all steps

@@ -1,25 +1,15 @@
-"""Figures show every seed, the paper's differences and a claim's threshold, and cover none of it."""
-
-from types import SimpleNamespace
+"""Figures show each seed, the paper's differences and one's own, from made-up runs."""
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.markers import CARETLEFT, CARETRIGHT
 
-from mocose_study.claims.rules import Better, Equivalent
-from mocose_study.results import explain, plots, plots_claims, widgets
-from mocose_study.runs import measure
-from mocose_study.sections.grid import TOO_HIGH
+from mocose_study.results import plots
 
-SCORES = {
-    "0.5": [60.0, 61.0, 62.0],
-    "0.85": [63.0, 64.0, 65.0],
-    "0.7": [50.0, 50.0, 50.0],
-}
+SCORES = {"0.5": [60.0, 61.0, 62.0], "0.85": [63.0, 64.0, 65.0], "0.7": [50.0] * 3}
 RUNS = pd.DataFrame(
-    {"label": label, "seed": seed, "sts_avg": score}
+    {"label": label, "seed": seed, "sts_avg": score, "fixed": False}
     for label, scores in SCORES.items()
     for seed, score in enumerate(scores)
 )
@@ -33,28 +23,26 @@ def closed():
     plt.close("all")
 
 
-def marks(figure, mark: str | int) -> list[tuple]:
+def marks(figure, mark: str) -> list[tuple]:
     """(x, y) of every point that has this mark."""
-    found = [
-        line.get_xydata() for line in figure.axes[0].lines if line.get_marker() == mark
-    ]
-    return (
-        [tuple(map(float, point)) for point in np.concatenate(found)] if found else []
-    )
+    lines = [x.get_xydata() for x in figure.axes[0].lines if x.get_marker() == mark]
+    return [tuple(map(float, point)) for line in lines for point in line]
 
 
-def test_ours_and_the_papers_differences_share_one_axis():
-    figure = plots.beside_paper(RUNS, LABELS, PAPER, "sts_avg", "decay")
+def test_ours_the_papers_and_ones_own_differences_share_one_axis():
+    figure = plots.beside_paper(RUNS, LABELS, PAPER, "0.85", own={"yours: 0.6": -2.0})
     assert len(figure.axes) == 1
     ours = [x for x, y in marks(figure, "o")]  # seeds, then their mean
-    assert ours == [-3, -3, -3, -3, 0, 0, -13, -14, -15, -14]  # 0: the reference itself
+    assert ours == [-3, -3, -3, -3, 0, 0, 0, 0, -13, -14, -15, -14]
     assert marks(figure, "D") == [(pytest.approx(75.76 - 76.49), 0), (0, 1)]
+    assert marks(figure, "*") == [(-2, 3)]
+    rows = [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
+    assert rows == [*LABELS, "yours: 0.6"]
     assert "“0.85”\n(64.0 here, 76.5 in the paper)" in figure.axes[0].get_xlabel()
 
 
 def test_the_legend_has_room_in_the_figure():
-    claims = [SimpleNamespace(rule=Better("0.85", "0.5", 2.0), metric="sts_avg")]
-    figure = plots.beside_paper(RUNS, LABELS, PAPER, "sts_avg", "decay", claims=claims)
+    figure = plots.beside_paper(RUNS, LABELS, PAPER, "0.85", own={"yours": 1.0})
     figure.canvas.draw()
     (legend,) = figure.legends
     assert len(legend.get_texts()) == 3
@@ -62,62 +50,19 @@ def test_the_legend_has_room_in_the_figure():
     assert figure.bbox.x0 <= low < high <= figure.bbox.x1
 
 
-def test_thresholds_of_claims_are_drawn_where_the_reference_has_a_part():
-    def claim(rule, metric="sts_avg"):
-        return SimpleNamespace(rule=rule, metric=metric)
-
-    a, b, c = "0.85", "0.5", "0.7"
-    claims = [
-        claim(Better(a, b, 15.0)),  # 0.5 must lie 15 points below 0.85
-        claim(Equivalent(c, a, 0.5)),
-        claim(Better(a, c)),  # an edge at zero is the axis itself
-        claim(Better(a, b, 9.0), "sts_dev"),  # of another metric
-        claim(Better(b, c, 7.0)),  # 0.85 has no part in it
-        claim(Better("gone", a, 3.0)),  # has no row
-    ]
-    figure = plots.beside_paper(RUNS, LABELS, PAPER, "sts_avg", "decay", claims=claims)
-    # an arrow shows on which side of it the claim holds
-    assert marks(figure, CARETLEFT) == [(-15, 0), (0.5, 2)]
-    assert marks(figure, CARETRIGHT) == [(-0.5, 2)]
-
-
-def test_what_is_there_to_do_harm_is_a_number_and_does_not_stretch_the_axis():
-    labels = ["0.5", "0.85", TOO_HIGH]
-    runs = pd.concat([RUNS, RUNS.head(3).assign(label=TOO_HIGH, sts_avg=5.0)])
-    gap = 5.0 - RUNS[RUNS["label"] == "0.85"]["sts_avg"].head(3).mean()
-    for figure, told in (
-        (plots.scores(runs, labels, "sts_avg", "decay"), "◂ 5.0"),
-        (plots.beside_paper(runs, labels, PAPER, "sts_avg", "decay"), f"◂ {gap:.1f}"),
-    ):
-        (ax,) = figure.axes
-        assert [tick.get_text() for tick in ax.get_yticklabels()] == labels
-        assert [text.get_text() for text in ax.texts] == [told]
-        assert min(x for x, y in marks(figure, "o")) > -10
-
-
-def test_the_gains_of_a_pre_training_have_a_panel_an_encoder():
-    rows = [("a", 4, 1.0), ("a", 150, 3.0), ("b", 4, -2.0), ("b", 100, 0.0)]
-    gains = pd.DataFrame(rows, columns=["encoder", "tokens", "gain"]).assign(
-        system="SimCSE"
-    )
-    figure = plots.pretraining(gains)
-    assert [ax.get_title("left") for ax in figure.axes] == ["a", "b"]
-    assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == [
-        "4",
-        "100",
-        "150",
-    ]
-    assert figure.axes[1].lines[0].get_xydata().tolist() == [[4, -2], [100, 0]]
+def test_scores_are_a_row_a_point_with_each_seed():
+    figure = plots.scores(RUNS, LABELS, "sts_avg")
+    seeds = [x for x, y in marks(figure, "o") if y == 1 or abs(y - 1) < 0.2]
+    assert seeds == [63, 64, 65, 64]
 
 
 def test_a_figure_is_the_same_bytes_with_its_table_beside_it(study):
-    table = pd.DataFrame({"point": LABELS, "mean": [61.0, 64.0, 50.0]})
-    drawn = [plots.scores(RUNS, LABELS, "sts_avg", "decay") for _ in range(2)]
-    first, second = (
-        plots.save(figure, table, "tiny", "x").read_bytes() for figure in drawn
-    )
-    assert first == second
-    read = pd.read_csv(study / "figures" / "tiny" / "x.csv", dtype={"point": str})
+    table = pd.DataFrame({"mean": [61.0, 64.0, 50.0]}, index=pd.Index(LABELS, name="x"))
+    drawn = [plots.scores(RUNS, LABELS, "sts_avg") for _ in range(2)]
+    paths = [plots.save(figure, table, "tiny", "x") for figure in drawn]
+    first, second = (plots.save(f, table, "tiny", "x").read_bytes() for f in drawn)
+    assert first == second and paths[0] == study / "figures" / "tiny" / "x.svg"
+    read = pd.read_csv(paths[0].with_suffix(".csv"), dtype={"x": str}, index_col="x")
     pd.testing.assert_frame_equal(read, table)
 
 
@@ -127,66 +72,52 @@ def test_curves_are_the_mean_of_the_seeds_at_each_step():
             "label": "MoCoSE",
             "seed": seed,
             "step": step,
-            "alignment": 0.1 * step,
-            "uniformity": -step - seed,
+            "u": -step - seed,
+            "a": step / 10,
         }
         for seed in (0, 1, 2)
         for step in (2, 4)
     )
-    ax = plots.curves(history, "alignment", "a", "uniformity", "u").axes[0]
+    ax = plots.curves(history, "a", "a", "u", "u").axes[0]
     mean = next(line for line in ax.lines if line.get_label() == "MoCoSE").get_xydata()
     np.testing.assert_allclose(mean, [[-3, 0.2], [-5, 0.4]])
-    assert len(plots.curves(history, "uniformity", "u").axes[0].lines) == 3 + 1 + 2
+    # the seeds, their mean, and its first and last point
+    assert len(plots.curves(history, "u", "u").axes[0].lines) == 3 + 1 + 2
 
 
-def test_a_heatmap_puts_our_values_beside_the_papers_rows(monkeypatch):
-    paper = pd.DataFrame(
-        {"a": [1.0, 2.0, 3.0]}, index=pd.Index([128, 512, 4096], name="queue")
-    )
+def test_a_matrix_puts_our_values_beside_the_papers_rows(monkeypatch):
+    index = pd.Index(["128", "512", "4096"], name="queue")
+    paper = pd.DataFrame({"none": [1.0, 2.0, 3.0], "all": [2.0, 2.0, 9.0]}, index=index)
     drawn = []
-    monkeypatch.setattr(
-        plots.sns, "heatmap", lambda _, annot, **more: drawn.append((annot, more))
-    )
-    plots.matrix(paper.loc[[4096]] * 10, paper, "ours")
-    (ours, left), (theirs, right) = drawn
-    assert ours.index.equals(theirs.index) and ours["a"].dropna().to_dict() == {
-        4096: 30.0
-    }
-    assert left["vmax"] == right["vmax"] == 1  # as many points, as strong a colour
+    monkeypatch.setattr(plots.sns, "heatmap", lambda x, **more: drawn.append((x, more)))
+    ours = (paper * 10).where(paper != 9)
+    plots.matrix(ours, paper, "ours")
+    (left, look), (right, other) = drawn
+    assert look["annot"].equals(ours) and other["annot"].equals(paper)
+    assert look["vmax"] == other["vmax"] >= 1  # as many points, as strong a colour
+    assert np.nanmedian(left.to_numpy()) == np.nanmedian(right.to_numpy()) == 0
 
 
-def test_best_seeds_compare_each_measure_with_the_first_systems():
-    labels, top, maximum = (
-        ["0.5", "0.85"],
-        {"0.5": 70.0, "0.85": 71.0},
-        {"0.5": 72.0, "0.85": 74.0},
-    )
-    figure = plots_claims.best_seeds(RUNS, labels, top, maximum)
-    assert [x for x, _ in marks(figure, "^")] == [3, 1]
-    assert [x for x, _ in marks(figure, "*")] == [3, 2]
-
-
-def test_a_moved_control_displays_its_figure_and_closes_it(study, capsys, monkeypatch):
-    shown = []
-    monkeypatch.setattr(
-        widgets, "display", lambda figure: shown.append(figure.axes[0].images)
-    )
-    widgets.queue_point("quick", decay=0.75, queue=256, batch=64)
-    assert (
-        "distance 8.00 steps; no runs of 400 steps at profile quick"
-        in capsys.readouterr().out
-    )  # 4 + 4
-    assert len(shown) == 1 and shown[0] and not plt.get_fignums()
-
-
-def test_a_grade_of_cosines_is_a_row_with_its_median():
-    table = pd.DataFrame(
-        [("SimCSE", g, *np.linspace(0.1 * g, 0.1 * g + 0.4, 5)) for g in range(1, 6)],
-        columns=["label", "grade", *measure.QUANTILES],
-    )
-    figure = explain.graded_cosines(table)
-    medians = marks(figure, "o")
-    assert medians == [
-        (pytest.approx(0.1 * grade + 0.2), grade) for grade in range(1, 6)
+def test_every_run_stands_at_its_traceable_distance():
+    about = {"ema_decay": 0.85, "queue_size": 512, "batch_size": 64}
+    runs = RUNS.assign(distance=[4.0, 8.0, 15.0] * 3, **about)
+    ax = plots.over_distance(runs, "sts_avg", "score", best=14.667).axes[0]
+    places = ax.collections[0].get_offsets()
+    assert sorted(places[:, 0].tolist()) == sorted(runs["distance"])
+    assert "the paper's best, 14.67" in [
+        t.get_text() for t in ax.get_legend().get_texts()
     ]
-    assert figure.axes[0].get_title("left") == "SimCSE"
+
+
+def test_verdicts_are_counted_in_their_colours():
+    table = pd.DataFrame({"supported": [2], "open": [0]}, index=["MoCoSE"])
+    ax = plots.counts(table).axes[0]
+    assert [text.get_text() for text in ax.texts] == ["2", ""]
+
+
+def test_geometry_and_spectra_show_each_run():
+    shape = {"uniformity dev": -2.0, "alignment dev": 0.3}
+    ax = plots.align_uniform(RUNS.assign(**shape), LABELS).axes[0]
+    assert [len(line.get_xdata()) for line in ax.lines] == [3, 3, 3]
+    ax = plots.spectra({"a": [[1.0, 0.5], [1.0, 0.4]], "b": [[1.0]]}).axes[0]
+    assert [line.get_ydata().tolist() for line in ax.lines] == [[1, 0.5], [1, 0.4], [1]]

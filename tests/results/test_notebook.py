@@ -1,0 +1,138 @@
+"""What every section notebook calls: sections with own numbers, answers, Try it."""
+
+from types import SimpleNamespace
+
+import pytest
+from made_up import EMA, SCORES, write_section
+from matplotlib import pyplot as plt
+
+from mocose_study.config import InputError
+from mocose_study.results import ledger, notebook, tables
+from mocose_study.results.notebook import answer, open_section, source
+from mocose_study.sections import SECTIONS
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+def test_a_section_without_runs_says_so_and_shows_nothing(study, capsys):
+    opened = open_section("ema", "tiny", [0])
+    assert (
+        "0 of 7 runs at profile tiny; run_missing = True makes"
+        in capsys.readouterr()[0]
+    )
+    assert opened.table().empty and opened.by_task().empty and opened.figure() is None
+    assert opened.curves() is None and opened.matrix() is None and not opened.labels()
+    assert opened.scores() is None and opened.spectra() is None
+    assert "no runs" in opened.verdicts().data
+    assert "gives no verdicts" in open_section("ema", "quick").verdicts().data
+
+
+def test_some_runs_make_table_figure_and_verdicts(study):
+    write_section()
+    opened = open_section("ema", "tiny", [0, 1, 2])
+    assert opened.labels() == list(SCORES)
+    table = opened.table()
+    assert table.loc["0.85", ["mean", "the paper"]].tolist() == ["64.00", "76.49"]
+    opened.figure()
+    stem = study / "figures" / "tiny" / "04_ema"
+    assert stem.with_suffix(".svg").exists() and stem.with_suffix(".csv").exists()
+    opened.curves()
+    assert (study / "figures" / "tiny" / "04_ema_score_curves.csv").exists()
+    assert "3 seeds; 5 are needed" in opened.verdicts().data
+
+
+def test_a_two_way_section_is_a_matrix_beside_the_papers(study):
+    section = SECTIONS["heads"]
+    write_section(section, {"1, 2": 40.0, "3, 2": 10.0})
+    figure = open_section("heads", "tiny", [0, 1, 2]).matrix()
+    titles = [ax.get_title("left") for ax in figure.axes[:2]]
+    assert titles == ["ours, profile tiny", "the paper"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"name": "emma"}, "there is no section 'emma'; choose one of"),
+        ({"name": "ema", "profile": "huge"}, "there is no profile 'huge'"),
+        ({"name": "ema", "decay": [0.5]}, "'decay'; choose one of decays"),
+        ({"name": "ema", "decays": 0.5}, "decays = 0.5 is no list"),
+        ({"name": "ema", "decays": [1.5]}, "ema_decay"),
+        ({"name": "ema", "changes": {"stepz": 1}}, "did you mean 'steps'"),
+        ({"name": "ema", "seeds": 3}, r"seeds = 3 is not possible; give None, or \[0"),
+        ({"name": "ema", "seeds": ["0"]}, "seeds = "),
+    ],
+)
+def test_wrong_parameters_are_one_sentence(study, arguments, sentence):
+    with pytest.raises(InputError, match=sentence) as told:
+        open_section(**arguments)
+    assert "\n" not in str(told.value)
+
+
+def test_runs_of_the_study_and_ones_own_go_to_different_folders(study, monkeypatch):
+    made = {}
+
+    def run_grid(configs, profile, folder=None, **_):
+        made[folder] = [config.ema_decay for config in configs]
+
+    monkeypatch.setattr(notebook, "run_grid", run_grid)
+    open_section("ema", "quick", decays=[0.5, 0.6], run_missing=True)
+    own = tables.own_folder("quick")
+    assert made == {None: [0.5], own: [(0.75, 0.95), 0.6]}
+    open_section("ema", "quick", changes={"steps": 7}, run_missing=True)
+    assert made == {None: [], own: [0.5, 0.85]}
+
+
+def test_a_parameter_that_the_notebook_does_not_have_is_refused(monkeypatch):
+    cells = ["", "profile = 'tiny'\ndecays = [0.5]", "# Parameters\ndecays = 1"]
+    shell = SimpleNamespace(user_ns={"In": cells})
+    monkeypatch.setattr(notebook, "get_ipython", lambda: shell)
+    notebook.check_parameters()
+    cells[2] = '# Parameters\nprofile = "quick"\ndecay = [0.6]\n'
+    with pytest.raises(InputError, match="no parameter of this notebook 'decay'"):
+        open_section("ema")
+
+
+def test_an_answer_has_numbers_of_the_runs_and_warns_of_another_verdict(study):
+    sentence = "It is {effect} better ({low} to {high}; n = {n}; the paper {paper})."
+    asked = ("mocose-ema-not-099", "supported", sentence)
+    write_section(EMA, {"0.85": 64.0, "0.99": 60.0}, range(5))
+    told = answer("ema", asked).data
+    assert told == "It is 4.0 better (4.0 to 4.0; n = 5; the paper 1.4)."
+    write_section(EMA, {"0.85": 56.0}, range(5))
+    told = answer("ema", asked).data
+    assert told.startswith("It is -4.0 better")
+    assert "says *supported*, the runs now say *contradicted*" in told
+    with pytest.raises(InputError, match="no claim of ema 'x'"):
+        answer("ema", ("x", "open", ""))
+
+
+def test_an_answer_without_runs_says_so(study):
+    told = answer("ema", ("mocose-ema-not-099", "supported", "It is {effect}.")).data
+    assert "the runs now say *no runs*" in told
+
+
+def test_the_source_is_the_librarys():
+    text = source(ledger.counted, notebook.Opened.stem).data
+    assert text.count("```python\ndef ") == 2
+
+
+def test_one_more_point_is_trained_and_drawn_into_the_figure(
+    study, monkeypatch, capsys
+):
+    monkeypatch.setattr(notebook, "TRIED", "smoke")
+    write_section()
+    opened = open_section("ema", "tiny", [0, 1, 2])
+    figure = opened.try_it({"ema_decay": 0.6})
+    told = capsys.readouterr().out
+    assert "ema_decay 0.6: " in told and "(profile smoke)" in told
+    rows = [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
+    assert rows == [*SCORES, "yours: ema_decay 0.6"]
+    assert len(list((study / "runs" / "smoke").glob("*.json"))) == 2
+    assert not (study / "data" / "runs" / "smoke").exists()
+    assert opened.try_it({}) is None
+    with pytest.raises(InputError, match="ema_decay = 'slow'"):
+        opened.try_it({"ema_decay": "slow"})
