@@ -15,19 +15,6 @@ from typing import Annotated, Any, Literal
 
 from mocose_lib.settings import InputError, Positive, Range, Settings, Share
 
-POOLER_UNUSED = (
-    "simcse",
-    "s_simcse",
-    "simcse_supervised",
-    "ct",
-    "flow",
-    "is_bert",
-    "declutr",
-)
-VIEWS_DISTORTED = ("mocose",)  # by position shuffle and cut-offs
-TEXT_AUGMENTED = ("mocose", "simcse")
-SHORTENED = (*TEXT_AUGMENTED, "s_simcse")  # by crop and word deletion
-TWO_VIEWS = ("simcse", "s_simcse", "simcse_supervised")
 MODELS_NEEDED = {"synonym": 1, "insertion": 1, "paraphrase": 1, "back_translation": 2}
 TextAugmentation = Literal[
     "none", "typos", "synonym", "insertion", "paraphrase", "back_translation"
@@ -86,8 +73,15 @@ class Config(Settings):
     hard_negative_weight: Weight = 1.0  # supervised SimCSE: α of a contradiction
 
     def contradictions(self):
+        """What contradicts itself for every system; each has more, see `systems`."""
         yield from super().contradictions()
-        yield from _contradictions(self)
+        if self.batch_size > self.corpus_size:
+            what = f"corpus_size = {self.corpus_size}"
+            yield f"batch_size = {self.batch_size} is larger than {what}."
+        needed = MODELS_NEEDED.get(self.text_augmentation, 0)
+        if len(self.augmentation_models) not in (0, needed):
+            what = f"text_augmentation = {self.text_augmentation!r} needs {needed}"
+            yield f"augmentation_models = {self.augmentation_models}, but {what}."
 
     def identity(self) -> str:
         """The canonical text that names a run, the same for equal configs."""
@@ -145,48 +139,3 @@ def vary(config: Config, **changes) -> Config:
     """A copy of `config` with some fields changed, validated."""
     check_names(changes)
     return replace(config, **changes)
-
-
-def _contradictions(c):
-    """A sentence for everything that is wrong with the Config `c`."""
-    if c.batch_size > c.corpus_size:
-        yield f"batch_size = {c.batch_size} is larger than corpus_size = {c.corpus_size}."
-    distorted = c.position_shuffle or c.token_cutoff > 0 or c.feature_cutoff > 0
-    shortened = c.crop > 0 or c.word_deletion > 0
-    rewritten = c.text_augmentation != "none"
-    for asked, names, able in (
-        (
-            distorted,
-            "position_shuffle, token_cutoff and feature_cutoff",
-            VIEWS_DISTORTED,
-        ),
-        (shortened, "crop and word_deletion", SHORTENED),
-        (rewritten, "text_augmentation", TEXT_AUGMENTED),
-        (c.two_encoders or c.mlm_weight > 0, "two_encoders and mlm_weight", TWO_VIEWS),
-        (c.positives != "same", "positives", TWO_VIEWS[:2]),
-        (
-            c.fgsm_epsilon > 0,
-            "FGSM (set fgsm_epsilon = 0 where a preset sets it)",
-            VIEWS_DISTORTED,
-        ),
-    ):
-        if asked and c.method not in able:
-            yield f"{c.method} has no {names}; leave it out, or set method to one of {able}."
-    needed = MODELS_NEEDED.get(c.text_augmentation, 0)
-    if len(c.augmentation_models) not in (0, needed):
-        yield (
-            f"augmentation_models names {len(c.augmentation_models)}, but text_augmentation = "
-            f"{c.text_augmentation!r} needs {needed}."
-        )
-    if c.same_mask and (c.positives != "same" or shortened or rewritten):
-        yield (
-            "same_mask needs two views of the same tokens; leave positives, crop, word_deletion and "
-            "text_augmentation out."
-        )
-    if c.dropout_low > c.dropout_high:
-        yield f"dropout_low = {c.dropout_low} is larger than dropout_high = {c.dropout_high}."
-    if c.pooling == "cls_pooler" and c.method in POOLER_UNUSED:
-        yield (
-            f"pooling = 'cls_pooler' would measure a layer that {c.method} does not train; "
-            "set pooling = 'cls'."
-        )

@@ -33,7 +33,8 @@ def test_operations_of_a_mocose_step_by_hand(small, study, monkeypatch, fast, ex
     in all. The online branch counts three times, the target once; so do 4 and 2 maps of
     the heads with 2,048 each. The queue has 2 x 1,536."""
     text = study / "long.txt"
-    text.write_text("a man plays the guitar while two dogs run over a field\n" * 64)
+    words = "a man plays the guitar while two dogs run over a field"
+    text.write_text("".join(f"{i} times {words}\n" for i in range(64)))
     sizes = dict(corpus=str(text), queue_init=12, batch_negatives=False)
     config = small(fast=fast, **sizes)
     monkeypatch.setattr(

@@ -1,7 +1,6 @@
 """All notebooks have one form, and can be turned by their parameters."""
 
 import ast
-import builtins
 import re
 
 import nbformat
@@ -13,7 +12,6 @@ from mocose_study.sections import FUNCTIONS, SECTIONS
 
 HELPERS = {"open_section", "answer", "source"}
 LIBRARIES = {"matplotlib", "mocose_lib", "numpy", "pandas", "torch"}
-GIVEN = {*dir(builtins), "display"}  # what a notebook has without an import
 SHARED = {"profile", "seeds", "changes", "run_missing"}
 
 
@@ -61,47 +59,36 @@ SECTIONS_OF = {
 }
 
 
+def calls(notebook, name: str) -> list[ast.Call]:
+    nodes = [node for node in ast.walk(notebook.tree) if isinstance(node, ast.Call)]
+    return [node for node in nodes if getattr(node.func, "id", "") == name]
+
+
 def test_it_opens_its_sections_with_its_own_parameters(notebook):
-    opened = {
-        call.args[0].value
-        for call in ast.walk(notebook.tree)
-        if isinstance(call, ast.Call)
-        and getattr(call.func, "id", "") == "open_section"
-        and isinstance(call.args[0], ast.Constant)
-    }
+    first = [call.args[0] for call in calls(notebook, "open_section")]
+    opened = {arg.value for arg in first if isinstance(arg, ast.Constant)}
     assert opened >= {section.name for section in SECTIONS_OF[notebook.stem]}
     assert opened <= FUNCTIONS.keys()
 
 
-def test_it_imports_the_three_helpers_and_uses_no_unknown_name(notebook):
-    imported = set()
+def test_it_imports_the_three_helpers_and_known_libraries(notebook):
     for node in ast.walk(notebook.tree):
-        if isinstance(node, ast.ImportFrom) and node.module.startswith("mocose_study"):
-            free = notebook.stem in {"90_speed", "99_claims"}
-            if not free and not node.module.startswith("mocose_study.systems."):
-                assert node.module == "mocose_study.results.notebook"
-                assert {alias.name for alias in node.names} <= HELPERS
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            module = getattr(node, "module", None) or node.names[0].name
-            assert module.split(".")[0] in LIBRARIES, module
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            names = [alias.asname or alias.name for alias in node.names]
-            imported |= {name.split(".")[0] for name in names}
-    names = [node for node in ast.walk(notebook.tree) if isinstance(node, ast.Name)]
-    stored = {node.id for node in names if isinstance(node.ctx, ast.Store)}
-    defined = stored | imported | GIVEN | arguments(notebook.tree)
-    assert {node.id for node in names} <= defined
-
-
-def arguments(tree) -> set[str]:
-    """The names of functions that a notebook defines, and of their arguments."""
-    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
-    own = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    return own | {function.name for function in functions}
+        if isinstance(node, ast.Import):
+            assert {alias.name.split(".")[0] for alias in node.names} <= LIBRARIES
+        elif isinstance(node, ast.ImportFrom):
+            room, _, rest = node.module.partition(".")
+            if room == "mocose_study" and notebook.stem not in {
+                "90_speed",
+                "99_claims",
+            }:
+                names = {alias.name for alias in node.names}
+                helpers = rest == "results.notebook" and names <= HELPERS
+                assert helpers or rest.startswith("systems."), node.module
+            else:
+                assert room in {*LIBRARIES, "mocose_study"}
 
 
 def test_the_answers_sentences_say_what_the_runs_say(notebook):
-    for call in ast.walk(notebook.tree):
-        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "answer":
-            told = answer(*map(ast.literal_eval, call.args)).data
-            assert "Warning" not in told, told
+    for call in calls(notebook, "answer"):
+        told = answer(*map(ast.literal_eval, call.args)).data
+        assert "Warning" not in told, told

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import pytest
 from texts import ROOT
@@ -47,8 +48,7 @@ def lab(smoke_study):
 
 @pytest.fixture
 def page():
-    reason = "playwright is not installed"
-    playwright = pytest.importorskip("playwright.sync_api", reason=reason)
+    playwright = pytest.importorskip("playwright.sync_api")
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("there is no Chromium here")
@@ -58,19 +58,12 @@ def page():
         opened.close()
 
 
-def open_at(page, address: str) -> None:
-    """Waits for the server, which is not up at once."""
-    for _ in range(60):
-        try:
-            page.goto(address, timeout=WAIT)
-            return
-        except Exception:
-            time.sleep(1)
-    pytest.fail("JupyterLab did not start")
-
-
 def test_other_numbers_give_another_figure(lab, page, smoke_study):
-    open_at(page, lab)
+    for _ in range(60):  # the server is not up at once
+        with suppress(Exception):
+            page.goto(lab, timeout=WAIT)
+            break
+        time.sleep(1)
     page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=WAIT)
     page.locator(".jp-CodeCell .cm-content").first.click()
     page.keyboard.press("Control+A")
