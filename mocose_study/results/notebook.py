@@ -10,6 +10,7 @@ import pandas as pd
 from IPython import get_ipython
 from IPython.display import HTML, Markdown
 from matplotlib.figure import Figure
+from transformers.utils.logging import disable_progress_bar
 
 from mocose_study.config import PROFILES, InputError, choose, vary
 from mocose_study.runs.files import run_file
@@ -22,6 +23,7 @@ from .panels import Panels
 from .tables import METRIC
 from .watch import DEV, Watch
 
+disable_progress_bar()  # the bar of a loaded model is no result
 EVIDENCE = "tiny"  # the profile that answers where another has no verdicts
 TRIED = "quick"  # the profile of the cell "Try it"
 

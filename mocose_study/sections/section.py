@@ -41,7 +41,7 @@ class Section:
     common: Mapping[str, Any] = field(default_factory=dict)  # fields of all points
     length: float | None = None  # as a multiple of the profile's steps
     seeds: Sequence[int] = ()  # at tiny, in place of the profile's
-    small: Sequence[str] = ()  # the points at `SMALL` profiles; all, where it has none
+    small: Sequence[str] | None = None  # the points at `SMALL` profiles; None: all
     hub: Sequence[str] = ()  # points that need a model of the hub
 
     def config(self, label: str, profile: str, seed: int) -> Config:
@@ -60,7 +60,7 @@ class Section:
 
     def labels(self, profile: str) -> list[str]:
         """The points that a profile runs."""
-        if profile in SMALL and self.small:
+        if profile in SMALL and self.small is not None:
             return [label for label in self.points if label in self.small]
         has_hub = "/" in choose(PROFILES, profile, "profile").fields.get(
             "encoder", "tiny"
@@ -97,7 +97,7 @@ class Section:
     def with_point(self, label: str, **fields) -> "Section":
         """The same section with one more point, which all profiles run."""
         points = {**self.points, label: fields}
-        small = (*self.small, label) if self.small else ()
+        small = None if self.small is None else (*self.small, label)
         return replace(self, points=points, small=small)
 
     def paper_values(self, metric: str = "avg") -> dict[str, float]:
@@ -133,7 +133,7 @@ def section(notebook: str, **about) -> Callable[[Callable[..., Points]], Callabl
                     )
             numbers = {name: tuple(values) for name, values in numbers.items()}
             given = {**defaults, **numbers}
-            own = about if given == defaults else {**about, "small": ()}
+            own = about if given == defaults else {**about, "small": None}
             question = " ".join(inspect.getdoc(points).split())
             try:
                 made_of = points(**given)

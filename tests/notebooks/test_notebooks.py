@@ -42,7 +42,7 @@ def made_up(config, profile, name="") -> dict:
     return record | {"stamp": {"finished": "2026-12-01"}, "cosines": [[0.1] * 5] * 5}
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS[1:], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", NOTEBOOKS[1:-1], ids=lambda path: path.stem)
 def test_it_draws_and_judges_all_runs(path, smoke_study, monkeypatch):
     monkeypatch.setattr(tables, "record_of", made_up)
     _, known = parameters_of(path)
