@@ -1,209 +1,113 @@
-"""The README says what the run files say."""
+"""README and its sisters: true to the code and the runs, short, and run as printed."""
 
-import math
+import os
 import re
+import shlex
+import shutil
+import subprocess
+import sys
 
 import pytest
+from made_up import EMA, write_section
 from texts import ROOT
 
-from mocose_study.claims.effects import shown
-from mocose_study.claims.verdicts import SEEDS_NEEDED
-from mocose_study.cli import COMMANDS
-from mocose_study.config import FIELDS
-from mocose_study.config.profiles import PRESETS, PROFILES, configure
-from mocose_study.results import ledger
-from mocose_study.results.conclude import tally
-from mocose_study.results.show import scores_markdown
-from mocose_study.results.tables import METRIC, table_of
-from mocose_study.sections import GRIDS
+from mocose_study.config import FIELDS, PRESETS, PROFILES, InputError
+from mocose_study.results import readme
+from mocose_study.sections import SECTIONS, claims
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^((?:mocose|papermill|pytest) [^#\n]*)", TEXT, re.M)
 
 
-def test_the_table_of_scores_is_that_of_the_committed_runs():
-    block = re.search(r"<!-- scores -->\n(.*?)\n<!-- /scores -->", TEXT, re.S).group(1)
-    assert block == scores_markdown(GRIDS["start"], "tiny")
+def test_the_readme_is_read_in_one_sitting():
+    assert TEXT.count("\n") <= 160 and len(TEXT.split()) <= 1_500
 
 
 @pytest.mark.parametrize("page", ["README", "CHECKLIST", "CONTRIBUTING", "CHANGELOG"])
 def test_every_file_that_a_page_links_exists(page):
     text = (ROOT / f"{page}.md").read_text(encoding="utf-8")
-    links = re.findall(r"\]\(([^)#]+)", text)
-    assert not [
-        link for link in links if "://" not in link and not (ROOT / link).exists()
-    ]
+    links = [x for x in re.findall(r"\]\(([^)#]+)", text) if "://" not in x]
+    assert not [link for link in links if not (ROOT / link).exists()]
 
 
-def test_every_command_profile_preset_and_option_in_the_readme_exists():
-    for line in re.findall(r"^mocose .*$", TEXT, re.M):
-        words = line.split("#")[0].split()
-        assert words[1] in COMMANDS
+def test_every_notebook_is_linked():
+    names = {path.name for path in (ROOT / "notebooks").glob("[0-9]*.ipynb")}
+    assert names == set(re.findall(r"\]\(notebooks/(\w+\.ipynb)\)", TEXT))
+
+
+def test_every_command_and_option_in_the_readme_exists():
+    from mocose_study.cli import COMMANDS as KNOWN
+
+    for words in map(shlex.split, COMMANDS):
+        if words[0] != "mocose":
+            continue
+        assert words[1] in KNOWN
         for option, value in zip(words, [*words[1:], ""], strict=True):
             assert option != "--profile" or value in PROFILES
             assert option != "--preset" or value in PRESETS
+            assert words[1:3] != ["grid", option] or option in SECTIONS
             if words[1] == "run" and option.startswith("--"):
                 known = {"profile", "preset", "data", "save", *FIELDS}
                 assert option[2:].replace("-", "_") in known
 
 
-def test_the_simple_rivals_are_those_of_the_committed_runs():
-    assert f"<!-- rivals -->\n{rivals()}\n<!-- /rivals -->" in TEXT
+def test_the_blocks_are_those_of_the_committed_runs(tmp_path):
+    path = tmp_path / "README.md"
+    path.write_text(TEXT, encoding="utf-8")
+    readme.write(path)
+    assert path.read_text(encoding="utf-8") == TEXT, "run `mocose readme`"
 
 
-def rivals() -> str:
-    """What those systems reach that leave the encoder as it is, or have none."""
-    mean = table_of(GRIDS["main"], "tiny").groupby("label")[METRIC].mean()
-    named = (f"{name} {mean[name]:.1f}" for name in ("flow", "TF-IDF", "whitening"))
-    elsewhere = (f"{x} {mean[f'{x}, Wikipedia']:.1f}" for x in ("flow", "whitening"))
-    return (
-        f"Systems that do not train the encoder are far ahead here: {', '.join(named)}. They learn "
-        f"from the test sentences; from Wikipedia it is {' and '.join(elsewhere)}. So these runs "
-        "compare settings. They say little of the level that a large encoder reaches."
-    )
+def test_each_verdict_has_its_sentence_and_without_runs_it_says_so(study):
+    assert set(readme.FINDINGS) | set(readme.CLAIMS) <= set(claims.rows()["id"])
+    assert len(readme.FINDINGS) == 5 and len(readme.CLAIMS) <= 12
+    assert readme.finding(readme.rows()).count("runs are being made") == 5
+    assert readme.range_line().endswith("they are being made.")
+    pace = {"0.85, 0.001": 40.0, "0, 0.001": 10.0}
+    write_section(SECTIONS["pace"], pace, range(5))
+    write_section(SECTIONS["main_results"], {"untrained [CLS]": 27.0}, [1])
+    write_section(EMA, {"0.85": 60.0, "0.99": 64.0}, range(5))
+    told = readme.blocks()
+    assert "0.99 beats a decay of 0.85 (-4.0 points, -4.0 to -4.0" in told["finding"]
+    assert "no range" not in told["finding"] and "| contradicted |" in told["claims"]
+    assert "12.0 points above its own untrained [CLS] and 30.0 above" in told["range"]
 
 
-def grid_of(claim: str):
-    (grid,) = [g for g in GRIDS.values() if claim in {c.id for c in g.claims}]
-    return grid
+def test_a_readme_without_the_marks_is_one_sentence(study, tmp_path):
+    path = tmp_path / "README.md"
+    path.write_text("nothing")
+    with pytest.raises(InputError, match="has no place <!-- finding -->"):
+        readme.write(path)
 
 
-def judged(claim: str, profile: str):
-    """The row of a claim in the ledger of a profile."""
-    return (
-        ledger.section(grid_of(claim), table_of(grid_of(claim), profile))
-        .set_index("id")
-        .loc[claim]
-    )
-
-
-CLAIMS = (  # those that the README shows, with their profiles
-    ("mocose-distance-optimum", "tiny"),
-    ("mocose-ema-not-099", "tiny"),
-    ("mocose-ema-not-099", "mini"),
-    ("mocose-ema-needed", "tiny"),
-    ("mocose-ema-needed", "mini"),
-    ("mocose-queue-4096-breaks", "tiny"),
-    ("mocose-queue-4096-breaks-size", "tiny"),
-    ("mocose-slice-middle-over-newest", "tiny"),
-    ("mocose-anonymous-refresh-latest-worse", "tiny"),
-    ("mocose-augment-fgsm-helps", "tiny"),
-    ("mocose-beats-untrained", "tiny"),
-    ("mocose-average-77", "tiny"),
-)
-
-
-def claims() -> str:
-    """All verdicts counted, and the table of what the runs say to CLAIMS, in the ledger's words."""
-    ledgers = {
-        profile: ledger.judged(profile).set_index("id") for profile in ("tiny", "mini")
-    }
-    counted = []
-    for profile, table in ledgers.items():
-        papers = table.query("paper != 'this study' and n > 0")
-        counted.append(f"`{profile}` judges {len(papers)} ({tally(papers)})")
-    lines = [
-        f"Of the papers' claims {' and '.join(counted)}. `99_claims` has all; some of them:",
-        "",
-        "| statement, in our words | source | profile (encoder) | here | the paper | verdict |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    for claim, profile in CLAIMS:
-        row = ledgers[profile].loc[claim]
-        paper = f"{row['reported']:+.2f}" if math.isfinite(row["reported"]) else ""
-        interval = f"{shown(row['low'])} to {shown(row['high'])}, n = {row['n']}"
-        ours = (
-            f"{shown(row['effect'])} ({interval})" if row["n"] >= SEEDS_NEEDED else ""
-        )
-        grid = GRIDS[row["section"]]
-        encoder = configure(profile, **grid.fields_at(profile)).encoder
-        where = f"`{profile}`" if encoder == profile else f"`{profile}` (`{encoder}`)"
-        about = (row["text"], row["source"], where, ours, paper, row["verdict"])
-        lines.append(f"| {' | '.join(about)} |")
-    return "\n".join(lines)
-
-
-MIXED = "mixed-mocose-over-simcse"
-LEADS = {  # by what training sees: claims that MoCoSE beats SimCSE, from the encoders of ENCODERS
-    "parts of sentences, one length": ("matched-cropped", None, "matched-cropped"),
-    "parts, one length: MoCoSE without heads": ("tuned-mocose-over-simcse", None, None),
-    "parts of sentences, mixed lengths": (MIXED, None, MIXED),
-    "parts, mixed lengths: each at its best rate": (
-        "tuned-mixed-mocose-over-simcse",
-        None,
-        None,
-    ),
-    "whole sentences, one length": (
-        "matched-whole",
-        "whole-mocose-over-simcse",
-        "matched-whole",
-    ),
-    "whole, one length: each at its best rate": (
-        None,
-        "tuned-whole-mocose-over-simcse",
-        None,
-    ),
-    "whole sentences, mixed lengths: the papers' views": (
-        None,
-        *["views-mocose-over-simcse"] * 2,
-    ),
-}
-ENCODERS = {
-    "`tiny`": "tiny",
-    "`tiny-long`": "tiny",
-    "`mini`": "mini",
-}  # with their profiles
-
-
-def leads() -> str:
-    """The table of what the runs say to LEADS."""
-    lines = [f"| views | {' | '.join(ENCODERS)} |", "| --- | --- | --- | --- |"]
-    for views, claims in LEADS.items():
-        lines.append(
-            f"| {views} | {' | '.join(map(lead, claims, ENCODERS.values()))} |"
-        )
-    return "\n".join(lines)
-
-
-def lead(claim: str | None, profile: str) -> str:
-    if claim is None:
-        return ""
-    row, grid = judged(claim, profile), grid_of(claim)
-    if row["n"] < SEEDS_NEEDED:
-        return row["verdict"]
-    (named,) = [c.rule for c in grid.claims if c.id == claim]
-    table = table_of(grid, profile).pivot(
-        index="seed", columns="label", values=row["metric"]
-    )
-    a, b = table[[named.a, named.b]].dropna().mean()
-    levels = f"{a:.1f} and {b:.1f}"
-    interval = f"{shown(row['low'])} to {shown(row['high'])}, n = {row['n']}"
-    return f"{levels}: {shown(row['effect'])} ({interval}), {row['verdict']}"
-
-
-def test_the_table_of_leads_is_the_ledgers():
-    block = re.search(r"<!-- leads -->\n(.*?)\n<!-- /leads -->", TEXT, re.S).group(1)
-    assert block == leads()
-
-
-def test_the_table_of_claims_is_the_ledgers():
-    block = re.search(r"<!-- claims -->\n(.*?)\n<!-- /claims -->", TEXT, re.S).group(1)
-    assert block == claims()
-
-
-def test_the_readme_can_be_read_in_one_sitting():
-    assert TEXT.count("\n") <= 200
-
-
-def test_the_example_of_the_library_runs(tiny, tmp_path, monkeypatch):
+def test_the_first_example_prints_a_gain(study, tmp_path, monkeypatch, capsys):
+    """As printed, but for its length; before and after it prints three numbers."""
     block = re.search(r"```python\n(.*?)```", TEXT, re.S).group(1)
-    block = block.replace('"data/encoders/tiny"', repr(str(tiny))).replace(
-        "steps=100", "steps=2"
-    )
+    block = block.replace("20_000", "2_000")
+    block = block.replace("train(encoder, sentences)", "train(encoder, sentences, FEW)")
+    from mocose_lib import Settings
+
     monkeypatch.chdir(tmp_path)
-    sentences = [
-        f"{a} dogs run over the {b} hill" for a in "abcdefghij" for b in "abcdefghij"
-    ]
-    first, second = ["a dog", "two dogs", "a cat"], ["a hill", "a dog runs", "a cat"]
-    pairs = {"score": [0.0, 3.0, 5.0], "sentence1": first, "sentence2": second}
-    exec(compile(block, "README.md", "exec"), {"sentences": sentences, "pairs": pairs})
+    few = Settings(steps=4, fgsm_epsilon=0.0)
+    exec(compile(block, "README.md", "exec"), {"FEW": few})
+    told = capsys.readouterr().out
+    assert len(re.findall(r"\d+\.\d", told)) == 6
     assert (tmp_path / "my-mocose" / "modules.json").exists()
+    printed = re.search(r"<!-- printed -->(.*?)<!-- /printed -->", TEXT, re.S).group(1)
+    assert re.sub(r"\d", "", told).split() == re.sub(r"[\d`]", "", printed).split()
+
+
+def test_the_lines_of_papermill_and_nbval_run(smoke_study, tmp_path):
+    """At profile smoke; the notebooks' folder is that of the checkout."""
+    own = {"MOCOSE_STUDY": str(smoke_study), "MOCOSE_WORKERS": "0"}
+    environment = {**os.environ, **own, "PYTHONPATH": str(ROOT)}
+    shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks")
+    for tool in ("papermill", "pytest"):
+        (line,) = [line for line in COMMANDS if line.startswith(tool)]
+        words = shlex.split(line.replace("-p profile quick", "-p profile smoke"))
+        command = [sys.executable, "-m", *words]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout[-2_000:] + done.stderr[-2_000:]
+    assert len(list((smoke_study / "runs" / "smoke").glob("*.json"))) == 3

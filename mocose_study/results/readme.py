@@ -99,13 +99,16 @@ def blocks() -> dict[str, str]:
 
 
 def rows() -> dict[str, dict]:
-    """The rows of the ledger that are told, by claim; with few seeds, as without runs."""
+    """The rows of the ledger that are told, by claim.
+
+    Where seeds or runs of the known harm are still being made, they are as without runs.
+    """
     told = {*FINDINGS, *CLAIMS}
     all_rules = ledger.rows()
     sections = all_rules.loc[all_rules["id"].isin(told), "section"].unique()
     table = ledger.judged(PROFILE, sections)
-    few = table["n"] < SEEDS_NEEDED  # the others are being made
-    table["verdict"] = table["verdict"].mask(few, NO_RUNS)
+    early = table["n"].lt(SEEDS_NEEDED) | table["range"].str.endswith("has no runs")
+    table["verdict"] = table["verdict"].mask(early, NO_RUNS)
     return {row["id"]: row for row in table.to_dict("records") if row["id"] in told}
 
 
@@ -130,8 +133,7 @@ def claims(judged: dict[str, dict]) -> str:
         name, lacks = row["notebook"], row["range"] and row["verdict"] != NO_RUNS
         lines.append(
             {
-                "the paper says": row["claim"],
-                "where": row["where"],
+                "the paper says": f"{row['claim']} ({row['where'].split(', ')[1]})",
                 "ours": "" if row["verdict"] == NO_RUNS else interval,
                 "the paper's": "" if pd.isna(row["paper"]) else f"{row['paper']:+.1f}",
                 "verdict": row["verdict"] + (" (no range)" if lacks else ""),
