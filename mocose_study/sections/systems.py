@@ -65,7 +65,7 @@ def main_results(systems=tuple(SYSTEMS)) -> Points:
     return points_of(systems)
 
 
-@section("20_main_results", length=47, seeds=range(5), small=("MoCoSE", "SimCSE"))
+@section("20_main_results", length=47, seeds=range(5), small=())
 def full_length(systems=("MoCoSE", "SimCSE", "MoCoSE, code", "decay 0")) -> Points:
     """And over about the whole epoch of the paper, 14,000 steps?"""
     return {name: choose(SYSTEMS, name, "system") | LONG for name in systems}
