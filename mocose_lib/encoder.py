@@ -150,7 +150,8 @@ class Encoder(nn.Module):
     def tokenize(self, sentences: Iterable[str], max_length: int | None = None):
         """Token ids with special tokens, a list for each sentence, cut to `max_length`."""
         texts, length = listed(sentences), max_length or self.max_length
-        options = {"truncation": True, "max_length": length}
+        options = {"truncation": True, "max_length": length, "verbose": False}
+        options |= {"return_attention_mask": False, "return_token_type_ids": False}
         return self.tokenizer(texts, **options)["input_ids"] if texts else []
 
     def pad(self, ids: list[list[int]]) -> tuple[Ids, Mask]:

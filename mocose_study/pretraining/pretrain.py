@@ -171,7 +171,7 @@ class Pretraining:
         record["step"] = number + 1
         if record["step"] % NOTE_EVERY == 0 or record["step"] == self.config.steps:
             point = {name: record[name] for name in ("step", "tokens")}
-            point["masked"] = round(np.mean(list(map(float, self.window))), 4)
+            point["masked"] = round(float(np.mean([float(x) for x in self.window])), 4)
             if not math.isfinite(point["masked"]):
                 raise FloatingPointError(f"the loss of pre-training is lost: {point}")
             record["curve"].append(point)

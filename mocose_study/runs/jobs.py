@@ -14,7 +14,6 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -137,12 +136,12 @@ def states(steps: int | None = None) -> Iterator[tuple[str, int, int, float | No
     """Of each job: its name, results done and all, and seconds left by stored runs."""
     data = study_folder() / "data"
     for name, job in JOBS.items():
-        done = [any(data.glob(pattern)) for pattern in (named := job.results(steps))]
-        runs = zip(job.configs(steps), done, strict=False)
+        done = [any(data.glob(pattern)) for pattern in job.results(steps)]
+        runs = zip(job.configs(steps), done, strict=False)  # encoders have none
         missing = [config for config, there in runs if not there]
         known = map(read_whole, data.glob(f"runs/{job.name}/*.json"))
         left = seconds_of(missing, filter(None, known)) if missing else None
-        yield name, sum(done), len(named), left
+        yield name, sum(done), len(done), left
 
 
 def make(name: str, seconds: float, out: Path, steps: int | None, **how) -> list[str]:
