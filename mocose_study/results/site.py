@@ -205,7 +205,7 @@ def front_page(profile: str) -> str:
     """What was found, as the README says it, and a row a section."""
     readme = study_folder() / "README.md"
     finding = FINDING.search(readme.read_text("utf-8")) if readme.exists() else None
-    said = finding[1].strip() if finding else "# MoCoSE, replicated"
+    said = finding[1].strip() if finding else ""
     runs = len([*(study_folder() / "data" / "runs" / profile).glob("*.json")])
     told = filled("front_page.md", finding=said, profile=profile, runs=f"{runs:,}")
     claims = judged(profile).drop_duplicates("section").to_dict("records")
