@@ -1,7 +1,6 @@
 """Configs: presets, profiles, and one sentence for what cannot be."""
 
 import json
-from typing import Literal, get_args, get_origin
 
 import pytest
 
@@ -71,49 +70,10 @@ def test_lists_of_json_and_toml_become_tuples():
     assert Config.from_dict(json.loads(config.identity())) == config
 
 
-BASES = [  # some values are possible only beside others
-    Config(),
-    Config(fgsm_epsilon=0.0),
-    Config(shared_embeddings=True),
-    Config(shared_embeddings=True, detach_keys=False),
-    Config(text_augmentation="synonym"),
-    Config(method="simcse", fgsm_epsilon=0.0),
-]
-
-
-def others(name: str, value):
-    """Values of a field's type that are not `value`."""
-    kind = FIELDS[name].type
-    if get_origin(kind) is Literal:
-        values = get_args(kind)
-    elif isinstance(value, bool):
-        values = (not value,)
-    elif isinstance(value, str):
-        values = ("another",)
-    elif isinstance(value, float):
-        values = (value + 0.125, value / 2, 1.0)
-    elif isinstance(value, tuple):
-        values = (("another",), ((0, 128),), 0.5)
-    else:  # int, or int | None
-        values = ((value or 1) + 1, 1)
-    return [other for other in values if other != value]
-
-
-def variations(name: str):
-    """(a config, the same but for this field), wherever that is possible."""
-    for base in BASES:
-        for other in others(name, getattr(base, name)):
-            try:
-                yield base, vary(base, **{name: other})
-            except InputError:
-                continue
-
-
-@pytest.mark.parametrize("name", FIELDS)
-def test_configs_that_differ_in_one_field_have_different_names(name):
-    base, other = next(variations(name))
-    assert other.identity() != base.identity()
-    assert vary(other, **{name: getattr(base, name)}).identity() == base.identity()
+def test_the_text_of_a_config_has_each_field():
+    """So two configs that differ in a field have different run ids."""
+    assert json.loads(Config().identity()).keys() == FIELDS.keys()
+    assert Config(seed=1).identity() != Config().identity()
 
 
 def test_equal_configs_have_one_text():
