@@ -63,14 +63,14 @@ def test_each_verdict_has_its_sentence_and_without_runs_it_says_so(study):
     assert len(readme.FINDINGS) == 5 and len(readme.CLAIMS) <= 12
     assert readme.finding(readme.rows()).count("runs are being made") == 5
     assert readme.range_line().endswith("they are being made.")
-    pace = {"0.85, 0.001": 40.0, "0, 0.001": 10.0}
+    pace = {"0.85, 0.001": 60.0, "0, 0.001": 10.0}
     write_section(SECTIONS["pace"], pace, range(5))
     write_section(SECTIONS["main_results"], {"untrained [CLS]": 27.0}, [0])
     write_section(EMA, {"0.85": 60.0, "0.99": 64.0}, range(5))
     told = readme.blocks()
     assert "0.99 beats a decay of 0.85 (-4.0 points, -4.0 to -4.0" in told["finding"]
     assert "no range" not in told["finding"] and "| contradicted |" in told["claims"]
-    assert "12.0 points above its own untrained [CLS] and 30.0 above" in told["range"]
+    assert "32.8 points above its own untrained [CLS] and 50.0 above" in told["range"]
 
 
 def test_a_readme_without_the_marks_is_one_sentence(study, tmp_path):
