@@ -96,10 +96,10 @@ def test_the_first_example_prints_a_gain(study, tmp_path, monkeypatch, capsys):
 
 def test_the_lines_of_papermill_and_nbval_run(smoke_study, tmp_path):
     """At profile smoke; the notebooks' folder is that of the checkout."""
-    own = {"MOCOSE_STUDY": str(smoke_study), "MOCOSE_WORKERS": "0"}
-    environment = {**os.environ, **own, "PYTHONPATH": str(ROOT)}
+    own = {"MOCOSE_WORKERS": "0", "PYTHONPATH": str(ROOT)}
     shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks")
-    for tool in ("papermill", "pytest"):
+    for tool, study in (("papermill", smoke_study), ("pytest", ROOT)):
+        environment = {**os.environ, **own, "MOCOSE_STUDY": str(study)}
         (line,) = [line for line in COMMANDS if line.startswith(tool)]
         words = shlex.split(line.replace("-p profile quick", "-p profile smoke"))
         command = [sys.executable, "-m", *words]
