@@ -69,7 +69,9 @@ def main_results(systems=tuple(SYSTEMS)) -> Points:
 @section("20_main_results", length=47, seeds=range(5), small=())
 def full_length(systems=("MoCoSE", "SimCSE", "MoCoSE, code", "decay 0")) -> Points:
     """And over about the whole epoch of the paper, 14,000 steps?"""
-    rates = {name: {k: v for k, v in best(name).items() if k == "lr"} for name in systems}
+    rates = {
+        name: {k: v for k, v in best(name).items() if k == "lr"} for name in systems
+    }
     return {x: choose(SYSTEMS, x, "system") | rates[x] | LONG for x in systems}
 
 
