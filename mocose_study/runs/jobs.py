@@ -102,11 +102,8 @@ class Job:
     def reads(self) -> set[str]:
         """The files of the data folder that it reads."""
         if not self.sections:
-            return (
-                {*CORPORA[PRETRAINING[self.name].corpus]}
-                if self.sizes is None
-                else set()
-            )
+            timed = self.sizes is not None
+            return set() if timed else {*CORPORA[PRETRAINING[self.name].corpus]}
         splits, files = ("dev", "test", "train"), benchmarks.STS.values()
         pairs = {file["file"].format(split=split) for file in files for split in splits}
         own = [c for c in self.configs() if "triplets" in SYSTEMS[c.method].reads]
