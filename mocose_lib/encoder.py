@@ -150,7 +150,8 @@ class Encoder(nn.Module):
     def tokenize(self, sentences: Iterable[str], max_length: int | None = None):
         """Token ids with special tokens, a list for each sentence, cut to `max_length`."""
         texts, length = listed(sentences), max_length or self.max_length
-        options = {"truncation": True, "max_length": length}
+        options = {"truncation": True, "max_length": length, "verbose": False}
+        options |= {"return_attention_mask": False, "return_token_type_ids": False}
         return self.tokenizer(texts, **options)["input_ids"] if texts else []
 
     def pad(self, ids: list[list[int]]) -> tuple[Ids, Mask]:
@@ -164,13 +165,15 @@ class Encoder(nn.Module):
 
     @torch.no_grad()
     def encode(
-        self, sentences: Iterable[str], batch_size: int = 128, distort=None
+        self, sentences: Iterable[str], batch_size: int | None = None, distort=None
     ) -> Float[np.ndarray, "n width"]:
         """Float32 embeddings, in order: dropout off; equal input gives equal bits.
 
-        Each distinct sentence is encoded once, in batches of similar length. `distort`
-        maps (words, mask) to what `forward` gets instead.
+        Each distinct sentence is encoded once, in batches of similar length: 128, or
+        1,024 on a GPU. `distort` maps (words, mask) to what `forward` gets instead.
         """
+        if batch_size is None:
+            batch_size = 128 if self.device.type == "cpu" else 1024
         check("batch_size", batch_size, Positive)
         if self.pooling == "cls_pooler" and not self.pooler_trained:
             raise InputError("this model has no pooler for 'cls_pooler'; set 'cls'.")

@@ -2,7 +2,7 @@
 
 The peers are the authors' code and sentence-transformers. The floor is the time of the
 step's matrix products alone, at the speed of a large product. All take turns, so that
-other work slows all of them. All are in float32; on a CPU each has one thread.
+other work slows all of them. On a CPU each has one thread. In bf16 there is no FGSM.
 """
 
 import json
@@ -93,10 +93,10 @@ def step_flops(steps: int, train: Callable, *arguments) -> float:
     return counter.get_total_flops() / steps
 
 
-def peak(device: str, tries: int = 20) -> float:
+def peak(device: str, tries: int = 20, kind=torch.float32) -> float:
     """Operations a second of a large matrix product, the best of some."""
     n = SIDE[device]
-    a, b = torch.randn(2, n, n, device=device)
+    a, b = torch.randn(2, n, n, device=device, dtype=kind)
     return max(2 * n**3 / clocked(torch.matmul, a, b) for _ in range(tries))
 
 
@@ -106,8 +106,7 @@ def sentences() -> list[str]:
 
 def clocked(work: Callable, *arguments) -> float:
     """Seconds of `work(*arguments)`."""
-    start = now()
-    work(*arguments)
+    start, _ = now(), work(*arguments)
     return now() - start
 
 
@@ -167,10 +166,12 @@ def optimise(loss: Callable, model: torch.nn.Module, config: Config, examples) -
     model.train().float()  # the study's encoders are stored in float16
     trained = [p for p in model.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(trained, config.lr, weight_decay=config.weight_decay)
-    size = config.batch_size
+    size, half = config.batch_size, config.precision == "bf16"
     for start in cycle(range(0, len(examples) - size + 1, size)):
         optimizer.zero_grad()
-        loss(examples[start : start + size]).backward()
+        with torch.autocast(trained[0].device.type, torch.bfloat16, half):
+            found = loss(examples[start : start + size])
+        found.backward()
         torch.nn.utils.clip_grad_norm_(trained, config.max_grad_norm)
         optimizer.step()
 
@@ -186,11 +187,12 @@ def turns(config: Config, device: str, steps: int, authors: Path | None) -> dict
     """Functions that time a step of each system, by its name."""
     step = partial(step_seconds, steps)
     alone = vary(config, method="simcse", fgsm_epsilon=0.0)
-    flops = step_flops(2, fit, config, None, "cpu", False)
+    flops = step_flops(2, fit, config, None, device, False)
+    kind = torch.bfloat16 if config.precision == "bf16" else torch.float32
     found = {
         "MoCoSE": partial(step, fit, config, None, device, False),
         "SimCSE": partial(step, fit, alone, None, device, False),
-        "floor": lambda: flops / peak(device),
+        "floor": lambda: flops / peak(device, kind=kind),
     }
     if find_spec("sentence_transformers"):
         theirs = partial(step, sentence_transformers, alone, device)
@@ -227,14 +229,17 @@ def bench(
     if authors and not (authors / "mocose.py").is_file():
         raise InputError(f"{authors} has no mocose.py; give a checkout of their code.")
     torch.set_num_threads(1)
-    config = Config(encoder=run.encoder, **ENDLESS)
+    half = {"precision": "bf16", "fgsm_epsilon": 0.0} if run.precision == "bf16" else {}
+    config = Config(encoder=run.encoder, **ENDLESS | half)
     work, order = turns(config, device, steps, authors), Random(0)
     seconds = {system: [] for system in work}
     for _ in tqdm(range(repeats), "rounds"):
         for system in order.sample(list(work), len(work)):
             seconds[system].append(work[system]())
     record = {"encoder": Path(run.encoder).name, "machine": processor(device)}
-    name = re.sub(r"\W+", "-", " ".join(record.values()))
+    words = [record["encoder"], *(["bf16"] if half else []), record["machine"]]
+    name = re.sub(r"\W+", "-", " ".join(words))
+    record["GiB"] = round(torch.cuda.max_memory_allocated() / 2**30, 2)  # of a GPU
     parts = run_parts(run, device, pd.Series(seconds["MoCoSE"]).median())
     record |= {"torch": torch.__version__, "seconds": seconds, "run": parts}
     path = study_folder() / "data" / "runs" / "bench" / f"{name}.json"

@@ -11,7 +11,7 @@ import sys
 try:
     import tyro
 
-    from . import models, study
+    from . import jobs, models, study
 except KeyboardInterrupt:
     sys.stderr.write("mocose: interrupted before anything began\n")
     sys.exit(130)
@@ -23,7 +23,7 @@ class Run:
 
 KINDS = (Run, study.Grid, study.Study, study.Results, study.Claims, study.Report)
 KINDS += (study.Readme, study.Bench, study.Pretrain, models.Evaluate, models.Embed)
-KINDS += (study.Sections, study.Systems, study.Profiles)
+KINDS += (jobs.Jobs, study.Sections, study.Systems, study.Profiles)
 COMMANDS = {kind.__name__.lower(): kind for kind in KINDS}
 QUIET = ("httpx", "httpcore", "huggingface_hub", "filelock", "datasets", "fsspec")
 

@@ -8,6 +8,7 @@ one's own is one or several tab-separated files.
 """
 
 import hashlib
+from functools import cache
 from pathlib import Path
 
 import datasets
@@ -60,8 +61,14 @@ def read_pairs(path: Path) -> pd.DataFrame:
 
     Raises InputError, naming file and line, on a missing column, an empty sentence or
     subset, a cell in CSV's quotes, and a score that is no finite number; and where all
-    scores are equal.
+    scores are equal. A file that has not changed is read once in a process.
     """
+    stat = path.stat()
+    return _read_pairs(path, stat.st_ino, stat.st_size, stat.st_mtime_ns).copy()
+
+
+@cache
+def _read_pairs(path: Path, *state: int) -> pd.DataFrame:
     frame = read_table(path)
     if lost := [column for column in PAIR_COLUMNS if column not in frame]:
         needed = ", ".join(PAIR_COLUMNS)

@@ -9,6 +9,8 @@ import copy
 import json
 import math
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
@@ -108,6 +110,9 @@ class Pretraining:
         self.config, self.device = config, torch.device(device)
         self.half = config.bf16 and fast_in_bf16(device)
         self.model = new_model(config).to(device).train()
+        if self.device.type == "cuda":
+            self.model.set_attn_implementation("sdpa")
+            self.model.bert.compile()
         options = {"lr": config.lr, "weight_decay": config.weight_decay, "fused": True}
         self.optimizer = torch.optim.AdamW(
             self.model.parameters(), betas=(0.9, 0.98), **options
@@ -116,11 +121,11 @@ class Pretraining:
             self.optimizer, config.warmup_steps, config.steps
         )
         self.record = {"step": 0, "tokens": 0, "seconds": 0.0, "curve": []}
-        self.window: list[float] = []  # losses since the last point of the curve
+        self.window: list = []  # losses since the last point of the curve
 
     def state(self) -> dict:
         parts = {name: getattr(self, name).state_dict() for name in PARTS}
-        rest = {"record": self.record, "window": self.window}
+        rest = {"record": self.record, "window": [float(x) for x in self.window]}
         return {"config": json.dumps(asdict(self.config)), **parts, **rest}
 
     def resume(self, checkpoint: Checkpoint) -> None:
@@ -137,14 +142,23 @@ class Pretraining:
     def loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         """Mean cross-entropy of the masked words, in nats."""
         ids = batch["input_ids"]
-        layers = self.model.bert(ids, attention_mask=(ids != PAD).long())
+        full = self.config.text == "contiguous"  # no padding: the fastest attention
+        mask = None if full else (ids != PAD).long()
+        layers = self.model.bert(ids, attention_mask=mask)
         words = layers.last_hidden_state.flatten(0, 1)[batch["places"]]
         return F.cross_entropy(self.model.cls(words).float(), batch["targets"])
 
+    def moved(self, part: torch.Tensor) -> torch.Tensor:
+        """The same on the device, while the GPU goes on with what it has."""
+        if self.device.type != "cuda":
+            return part
+        return part.pin_memory().to(self.device, non_blocking=True)
+
     def step(self, batch: dict[str, torch.Tensor]) -> None:
         """One update. Raises FloatingPointError when the loss is not finite."""
-        batch = {name: part.to(self.device) for name, part in batch.items()}
         record, number = self.record, self.record["step"]
+        record["tokens"] += int((batch["input_ids"] > SEP).sum())
+        batch = {name: self.moved(part) for name, part in batch.items()}
         torch.manual_seed(self.config.seed + number)  # dropout: resumed as unbroken
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             loss = self.loss(batch)
@@ -153,16 +167,24 @@ class Pretraining:
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimizer.step()
         self.schedule.step()
-        self.window.append(loss.item())
+        self.window.append(loss.detach())  # a number would wait for the GPU
         record["step"] = number + 1
-        record["tokens"] += int((batch["input_ids"] > SEP).sum())
         if record["step"] % NOTE_EVERY == 0 or record["step"] == self.config.steps:
             point = {name: record[name] for name in ("step", "tokens")}
-            point["masked"] = round(float(np.mean(self.window)), 4)
+            point["masked"] = round(float(np.mean([float(x) for x in self.window])), 4)
             if not math.isfinite(point["masked"]):
                 raise FloatingPointError(f"the loss of pre-training is lost: {point}")
             record["curve"].append(point)
             self.window = []
+
+
+def ahead(batches: Batches, start: int, end: int) -> Iterator[dict]:
+    """The batches from `start` on, each made while the step before it runs."""
+    with ThreadPoolExecutor(1) as maker:
+        coming = maker.submit(batches.__getitem__, start)
+        for i in range(start + 1, end + 1):
+            batch, coming = coming.result(), maker.submit(batches.__getitem__, i)
+            yield batch
 
 
 def pretrain(
@@ -183,10 +205,10 @@ def pretrain(
     training.resume(checkpoint)
     batches, record, total = Batches(config, documents), training.record, config.steps
     started, name = time.monotonic() - record["seconds"], f"pretrain {config.name}"
-    todo = range(first := record["step"], total)
-    for i in (bar := tqdm(todo, name, total, initial=first, mininterval=10)):
-        training.step(batches[i])
-        bar.set_postfix(loss=training.window[-1:], refresh=False)
+    coming, first = ahead(batches, record["step"], total), record["step"]
+    for batch in (bar := tqdm(coming, name, total, initial=first, mininterval=10)):
+        training.step(batch)
+        bar.set_postfix(*record["curve"][-1:], refresh=False)
         record["seconds"] = round(time.monotonic() - started, 1)
         if checkpoint.due() or record["step"] == total:
             checkpoint.write(training.state())

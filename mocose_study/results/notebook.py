@@ -203,7 +203,7 @@ class Opened(Panels):
             return None
         label = ", ".join(f"{name} {value}" for name, value in fields.items())
         paper = self.section.paper_values()
-        labels = self.labels() or list(self.section.labels(TRIED))
+        labels = self.labels() or list(self.section.points)
         reference = self.reference(labels, paper, reference)
         more = self.section.with_point(label, **fields)
         mine = {name: more.config(name, TRIED, 0) for name in (reference, label)}

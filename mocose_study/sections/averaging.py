@@ -20,7 +20,7 @@ def pace(decays=(0.0, 0.5, 0.85, 0.95, 0.99), rates=(1e-4, 3e-4, 1e-3, 3e-3)) ->
     }
 
 
-@section("12_collapse", length=10, seeds=range(5), small=("MoCoSE", "predictor alone"))
+@section("12_collapse", length=10, seeds=range(5), small=())
 def collapse(decays=(0.0,)) -> Points:
     """Do equal branches collapse? Is a predictor enough? MoCoSE A.2, Figures 5, 6."""
     points = {"MoCoSE": {}, "untrained [CLS]": {"method": "untrained"}}

@@ -20,7 +20,7 @@ def batch(batch_sizes=(32, 64, 128, 256)) -> Points:
     return {f"{size}": {"batch_size": size} for size in batch_sizes}
 
 
-@section("07_batch", small=("32, 0.85", "64, 0.85"))
+@section("07_batch", small=())
 def batch_decay(batch_sizes=(32, 64, 128, 256), decays=(0.5, 0.85, 0.95)) -> Points:
     """Does the best decay depend on the batch? MoCoSE Figure 3."""
     return {
@@ -53,7 +53,7 @@ def queue(
     return points
 
 
-@section("08_queue", paper="mocose_table8", length=1, small=("256-768", "all"))
+@section("08_queue", paper="mocose_table8", length=1, small=())
 def slices(slices=tuple(SLICES)) -> Points:
     """Which part of the queue makes the best negatives? MoCoSE Table 8.
 
@@ -66,7 +66,7 @@ def slices(slices=tuple(SLICES)) -> Points:
     }
 
 
-@section("08_queue", paper="mocose_anonymous_table8", small=("normal", "latest"))
+@section("08_queue", paper="mocose_anonymous_table8", small=())
 def queue_keys(policies=("normal", "latest", "oldest")) -> Points:
     """Does the history that the queue keeps help? The anonymous version's Table 8."""
     known = {

@@ -24,9 +24,9 @@ def best(system: str) -> dict:
     return BEST.get(system, {})
 
 
-@section("02_encoders", seeds=[100], small=("MoCoSE, 0.001, 300", "SimCSE, 0.001, 300"))
+@section("02_encoders", seeds=[100], small=())
 def rate(
-    systems=tuple(TRAINED), rates=(3e-4, 1e-3, 3e-3), lengths=(300, 1000)
+    systems=tuple(TRAINED), rates=(1e-4, 3e-4, 1e-3, 3e-3), lengths=(300,)
 ) -> Points:
     """Which rate and length does dev like best for each system?"""
     return {

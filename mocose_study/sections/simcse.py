@@ -65,7 +65,7 @@ OBJECTIVES = {
     paper="simcse_table2",
     common=SIMCSE
     | {"corpus": "wiki_documents"},  # the next sentence needs running text
-    small=("itself",),
+    small=(),
 )
 def simcse_objective(objectives=tuple(OBJECTIVES)) -> Points:
     """Should a sentence predict itself, or the next one? SimCSE Table 2."""
@@ -99,7 +99,7 @@ def simcse_pooling(mlps=("always", "training", "never")) -> Points:
     return points | {"first-last": mean}
 
 
-@section("21_simcse", paper="simcse_tableD1", common=SUPERVISED, small=("0.05",))
+@section("21_simcse", paper="simcse_tableD1", common=SUPERVISED, small=())
 def simcse_temperature(temperatures=(0.001, 0.01, 0.05, 0.1, 1.0)) -> Points:
     """Which temperature, and cosine or dot product? Supervised. SimCSE Table D.1."""
     points = {
@@ -136,7 +136,7 @@ def simcse_batch(batch_sizes=(64, 128, 256), rates=(3e-4, 1e-3, 3e-3)) -> Points
     }
 
 
-@section("21_simcse", common=SIMCSE | {"probe_every": 10}, small=("dropout only",))
+@section("21_simcse", common=SIMCSE | {"probe_every": 10}, small=())
 def simcse_trajectory(
     views=("dropout only", "no dropout", "same mask", "delete one word"),
 ):
@@ -157,7 +157,7 @@ def simcse_trajectory(
     "21_simcse",
     paper="simcse_tableD2",
     common=SUPERVISED | {"transfer": True},
-    small=("0",),
+    small=(),
 )
 def simcse_mlm(weights=(0.0, 0.01, 0.1, 1.0)) -> Points:
     """What does masked-word training beside it change? Supervised. SimCSE Table D.2."""

@@ -20,6 +20,9 @@ from mocose_study.rewriting import text_augment
 
 from .probe import Probe
 
+IDS: dict[tuple, dict[str, list[int]]] = {}  # by words and length
+REMEMBERED = 100_000  # sentences at most
+
 
 @dataclass
 class Fitted:
@@ -72,7 +75,23 @@ def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> 
         encoder.model = model.to(device).eval()
     if config.fast:
         accelerate(encoder)
+    remember_ids(encoder)
     return encoder
+
+
+def remember_ids(encoder: Encoder) -> None:
+    """Token ids of test sentences are made once in a process, not once a run."""
+    key = corpora.words_of(encoder.tokenizer), encoder.max_length
+    plain, known = encoder.tokenize, IDS.setdefault(key, {})
+
+    def tokenize(sentences: list[str], max_length: int | None = None):
+        if max_length or len(sentences) > REMEMBERED or len(known) > REMEMBERED:
+            return plain(sentences, max_length)
+        if new := [s for s in sentences if s not in known]:
+            known.update(zip(new, plain(new), strict=True))
+        return [known[s] for s in sentences]
+
+    encoder.tokenize = tokenize
 
 
 def training_ids(config: Config, encoder: Encoder, bar: bool = False):
