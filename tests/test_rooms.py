@@ -24,6 +24,8 @@ ROOMS = (
     "cli",
 )
 LIBRARY_NEEDS = {
+    "annotated_types",
+    "pydantic",
     "torch",
     "transformers",
     "safetensors",

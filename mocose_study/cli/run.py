@@ -60,13 +60,13 @@ class Run(Sized):
 
     def check(self, processes: int) -> None:
         """Raises InputError for options that do not go together, or with the system."""
-        from mocose_study.systems import saved_whole
+        from mocose_study.systems import check
 
-        method, save = self.config.method, self.save
+        system, save = check(self.config), self.save
         if self.push_to_hub and not save:
             raise InputError("--push-to-hub uploads the folder of --save; give both.")
-        if save and not saved_whole(self.config):
-            raise InputError(f"{method} is no encoder alone; leave out --save.")
+        if save and not system.saved_whole(self.config):
+            raise InputError(f"{system.name} is no encoder alone; leave out --save.")
         taken = save and save.exists() and any(save.iterdir())
         if taken and not (save / "mocose.json").exists():
             raise InputError(
@@ -75,8 +75,8 @@ class Run(Sized):
         if self.log and not find_spec("tensorboard"):
             what = "--log needs the package tensorboard"
             raise InputError(f"{what}: pip install tensorboard.")
-        if processes > 1 and method != "mocose":
-            what = f"{method} trains in one process"
+        if processes > 1 and system.name != "mocose":
+            what = f"{system.name} trains in one process"
             raise InputError(f"{what}; leave out `accelerate`.")
 
     def keep(self, fitted, record: dict) -> None:

@@ -76,8 +76,12 @@ def draws(config: Config) -> bool:
 
 
 def digests(config: Config) -> dict[str, str]:
-    """`contents.digests` of all that the run of a Config reads."""
-    return contents.digests(config, SYSTEMS[config.method].reads)
+    """`contents.digests` of all that the run of a Config reads.
+
+    Raises InputError for a method that is no system.
+    """
+    system = choose(SYSTEMS, config.method, "method")
+    return contents.digests(config, system.reads)
 
 
 def check_unchanged(config: Config, before: dict[str, str]) -> None:
