@@ -13,7 +13,7 @@ from mocose_study.rewriting import text_augment
 from .base import Evaluation, Fitted, System, load_encoder, training_ids
 
 OWN = """batch_negatives queue_size queue_init queue_growth queue_keys negatives_slice
-ema_decay ema_decay_end ema_schedule ema_horizon shared_embeddings detach_keys
+ema_decay ema_horizon shared_embeddings detach_keys
 target_dropout target_projection_trained projection_layers predictor_layers
 predictor_dim pooler_activation heads head_dropout fgsm_epsilon fgsm_gradient
 position_shuffle token_cutoff feature_cutoff augment_at_evaluation text_augmentation
