@@ -20,11 +20,10 @@ from .simcse import SimCSE
 from .simcse_supervised import SupervisedSimCSE
 from .untrained import Untrained
 from .whitening import Whitening
-from .word_counts import WordCounts
 from .word_vectors import WordVectors
 
 KINDS = (MoCoSE, SimCSE, SupervisedSimCSE, SSimCSE, ContrastiveTension, DeCLUTR)
-KINDS += (ISBert, Flow, Whitening, WordVectors, WordCounts, Untrained)
+KINDS += (ISBert, Flow, Whitening, WordVectors, Untrained)
 
 # Fields that are refused where they would have no effect, unless they are off.
 SWITCHES = """position_shuffle token_cutoff feature_cutoff fgsm_epsilon crop

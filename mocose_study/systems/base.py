@@ -114,7 +114,7 @@ def check_positions(config: Config, encoder: Encoder) -> None:
 
 
 def statistics_texts(config: Config, encoder=None, bar: bool = False) -> list[str]:
-    """What whitening, flow, SIF and idf learn from: test sentences, or the corpus."""
+    """What whitening and flow learn from: test sentences, or the corpus."""
     if config.statistics == "task":
         return benchmarks.sentences(benchmarks.test_tables(config.benchmark))
     return list(corpora.load_corpus(config.corpus, config.corpus_size)["sentence"])

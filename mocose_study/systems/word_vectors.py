@@ -1,10 +1,6 @@
-"""Average of word vectors (GloVe: Pennington et al. 2014; MoCoSE Table 1), or SIF.
+"""Average of word vectors (GloVe: Pennington et al. 2014; MoCoSE Table 1).
 
-SIF (Arora et al. 2017, Algorithm 1): a word weighs a / (a + p(word)), then the
-projection on the first singular vector of the sentence matrix is subtracted.
-Deviations: p is the word's share of the training corpus. The singular vector is that of
-fixed texts (`statistics`), so that a sentence has one vector. A sentence without known
-words gets the mean of all vectors instead of zeros.
+A sentence without known words gets the mean of all vectors instead of zeros.
 """
 
 import re
@@ -19,10 +15,10 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from mocose_lib import InputError
 from mocose_study.config import Config
-from mocose_study.data.corpora import UNREADABLE, load_corpus
+from mocose_study.data.corpora import UNREADABLE
 from mocose_study.data.sources import data_file
 
-from .base import Fitted, System, statistics_texts
+from .base import Fitted, System
 
 PIECE = re.compile(r"n't|\w+?(?=n't)|'\w+|\w+|[^\w\s]")  # as GloVe: do n't, it 's
 
@@ -49,14 +45,12 @@ def read_vectors(path: Path) -> pd.DataFrame:
 
 
 class WordAverage:
-    """Sentences to averages of word vectors; `weights` has one number a word."""
+    """Sentences to averages of word vectors."""
 
     def __init__(self, frame: pd.DataFrame):
         self.vectors = frame.to_numpy()
         self.rows = {word: i for i, word in enumerate(frame.index)}
         self.counts = CountVectorizer(analyzer=self.words, vocabulary=self.rows)
-        self.weights = np.ones(len(frame), np.float32)
-        self.common = np.zeros(frame.shape[1], np.float32)  # SIF's direction
 
     def words(self, sentence: str) -> list[str]:
         """The known words; a token that is unknown as a whole is cut at punctuation."""
@@ -69,36 +63,22 @@ class WordAverage:
     def encode(self, sentences) -> Float[np.ndarray, "n dim"]:
         counts = self.counts.transform(sentences)
         number = np.asarray(counts.sum(1))
-        total = counts @ (self.weights[:, None] * self.vectors)
-        vectors = total / np.maximum(number, 1)
+        vectors = counts @ self.vectors / np.maximum(number, 1)
         vectors = np.where(number == 0, self.vectors.mean(0), vectors)
-        vectors = vectors.astype(np.float32)
-        return vectors - np.outer(vectors @ self.common, self.common)
-
-    def weight_by_frequency(self, corpus, texts, a: float) -> None:
-        """SIF: weights from the words of `corpus`, the common direction of `texts`."""
-        count = np.asarray(self.counts.transform(corpus).sum(0))[0]
-        self.weights = (a / (a + count / max(count.sum(), 1))).astype(np.float32)
-        self.common = np.linalg.svd(self.encode(texts), full_matrices=False)[2][0]
+        return vectors.astype(np.float32)
 
 
 class WordVectors(System):
     name, label, colour = "word_vectors", "GloVe", "#999933"
-    reads, own = ("vectors", "corpus"), ("statistics", "vectors", "sif")
+    reads, own = ("vectors",), ("vectors",)
     draws, pooler = False, True
     saved_whole = staticmethod(lambda config: False)
 
     @staticmethod
-    def inputs(config: Config, encoder=None, bar: bool = False) -> tuple:
-        """The average of a file's vectors, and the corpus that SIF counts words in."""
-        average = WordAverage(read_vectors(data_file(config.vectors)))
-        corpus = load_corpus(config.corpus, config.corpus_size) if config.sif else None
-        return average, corpus
+    def inputs(config: Config, encoder=None, bar: bool = False) -> WordAverage:
+        """The average of a file's vectors."""
+        return WordAverage(read_vectors(data_file(config.vectors)))
 
     @staticmethod
     def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
-        average, corpus = WordVectors.inputs(config)
-        if corpus:
-            texts = corpus["sentence"], statistics_texts(config)
-            average.weight_by_frequency(*texts, config.sif)
-        return Fitted(average.encode)
+        return Fitted(WordVectors.inputs(config).encode)

@@ -15,7 +15,7 @@ from mocose_study import fast
 from mocose_study.config import vary
 from mocose_study.fast import accelerate, first_token
 from mocose_study.fast.dropout import PackedDropout, replace_dropout
-from mocose_study.systems import METHODS
+from mocose_study.systems import fit
 from mocose_study.systems.base import load_encoder
 
 SENTENCES = open_sentences(24, start=300)
@@ -159,8 +159,7 @@ def test_loss_curves_are_equal(small, variant):
     changes = {"steps": 8, "eval_every": 2, "selection": "last", "dropout": 0.0}
     config = small(**changes, **VARIANTS[variant])
     quick, slow = (
-        METHODS[config.method](vary(config, fast=fast), bar=False)
-        for fast in (True, False)
+        fit(vary(config, fast=fast), bar=False) for fast in (True, False)
     )
     curves = [
         [row["loss"] for row in fitted.progress.history] for fitted in (quick, slow)

@@ -5,8 +5,8 @@ import sys
 import torch
 
 from mocose_lib import Encoder, Settings
-from mocose_lib.batches import batches
 from mocose_lib.train import MoCoSE, Text, train_step
+from mocose_lib.trainer import batches
 from mocose_study.fast.ranks import ranks
 
 WAYS = {
@@ -17,7 +17,8 @@ WAYS = {
         "shared_embeddings": True,
         "detach_keys": False,
         "target_projection_trained": True,
-        "ema_schedule": "published",
+        "ema_decay": (0.75, 1.0),
+        "ema_horizon": 0.96,
         "queue_growth": "published",
         "fgsm_epsilon": 1e-3,
         "fgsm_gradient": "stale",
@@ -37,7 +38,7 @@ def trained(encoder: str, way: dict) -> dict:
     trainer = MoCoSE(settings, Encoder.load(encoder, dropout=0.0).double())
     trainer.ranks, losses = ranks(), []
     text = Text(trainer.scored, SENTENCES, settings)
-    rows = batches(text.lengths, settings)
+    rows = batches(text.ids, settings)
     for step in range(1, settings.steps + 1):
         train_step(trainer, *text.views(next(rows), trainer.generator), step)
         losses.append(trainer.loss)

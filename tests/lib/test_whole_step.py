@@ -91,10 +91,9 @@ class Plain:
     def step(self, ids, mask, number):
         s = self.s
         if number > 1:  # the target follows what the last step left
-            published = s.ema_schedule == "published"
-            share = number / s.steps / (s.ema_horizon if published else 1.0)
-            end = 1.0 if published else s.ema_decay_end
-            eta = end - (end - s.ema_decay) * (math.cos(math.pi * share) + 1) / 2
+            first, last = s.ema_decay
+            turned = math.cos(math.pi * number / (s.ema_horizon * s.steps))
+            eta = (first + last) / 2 - (last - first) / 2 * turned
             for name, p in self.target.items():
                 if p is not self.p[name]:
                     p.data = eta * p.data + (1 - eta) * self.p[name].data

@@ -77,7 +77,7 @@ def test_the_facts_agree_with_the_config(study):
         assert set(digests(Config(method=kind.name))) >= {"benchmark"}
     assert not draws(Config(method="untrained"))
     assert draws(Config(method="untrained", encoder_init="random"))
-    assert not draws(Config(method="word_counts", encoder_init="random"))
+    assert not draws(Config(method="word_vectors", encoder_init="random"))
 
 
 @pytest.mark.parametrize(

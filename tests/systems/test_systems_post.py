@@ -1,8 +1,6 @@
 """Systems without training: whitening and word vectors, each against its definition."""
 
 import lzma
-import math
-import re
 import zipfile
 
 import numpy as np
@@ -10,7 +8,7 @@ import pytest
 from texts import open_sentences
 
 from mocose_lib import Encoder, InputError
-from mocose_study.systems import fit, word_counts
+from mocose_study.systems import fit
 from mocose_study.systems.base import statistics_texts
 from mocose_study.systems.whitening import whitening
 from mocose_study.systems.word_vectors import WordAverage, read_vectors
@@ -80,23 +78,6 @@ def test_the_plain_average_in_loops(vectors):
         np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-def test_sif_in_loops(vectors):
-    """Weights a / (a + p), the first singular direction of the texts taken off."""
-    average = WordAverage(read_vectors(vectors))
-    known = [[average.rows[w] for w in average.words(s)] for s in SENTENCES]
-    total = sum(map(len, known))
-    share = {w: sum(s.count(w) for s in known) / total for s in known for w in s}
-    a = 1e-2
-    rows = [[a / (a + share[w]) * average.vectors[w] for w in s] for s in known]
-    rows = np.array([np.mean(row, axis=0) for row in rows])
-    values, directions = np.linalg.eigh(rows.T @ rows)
-    first = directions[:, values.argmax()]
-    average.weight_by_frequency(SENTENCES, SENTENCES, a)
-    found = average.encode(SENTENCES)
-    np.testing.assert_allclose(found, rows - np.outer(rows @ first, first), atol=1e-5)
-    np.testing.assert_allclose(found @ first, 0, atol=1e-5)
-
-
 def test_a_token_unknown_as_a_whole_is_cut_and_unknown_words_are_left_out(tmp_path):
     path = tmp_path / "v.txt"
     path.write_text("do 1 0\nn't 0 1\nu.s. 3 3\nit 5 0\n's 0 5\n")
@@ -136,27 +117,10 @@ def test_a_bad_file_of_vectors_is_refused_in_one_sentence(tmp_path, content):
 
 
 def test_word_vectors_as_a_system(small, vectors):
-    config = small(method="word_vectors", vectors=str(vectors), sif=1e-3)
+    config = small(method="word_vectors", vectors=str(vectors))
     vectors = fit(config).encode(SENTENCES)
     assert vectors.shape == (30, 4) and vectors.dtype == np.float32
     assert np.isfinite(vectors).all()
-
-
-@pytest.mark.parametrize("idf", [False, True])
-def test_word_counts_against_a_loop(small, monkeypatch, idf):
-    texts = ["A dog, a cat.", "The dog runs.", "Rain."]
-    monkeypatch.setattr(word_counts, "statistics_texts", lambda config: texts)
-    found = fit(small(method="word_counts", idf=idf)).encode(texts)
-    words = [re.findall(r"\w+|[^\w\s]", text.lower()) for text in texts]
-
-    def weight(w):
-        return 1 + math.log(4 / (1 + sum(w in one for one in words))) if idf else 1.0
-
-    def product(a, b):
-        return sum(a.count(w) * b.count(w) * weight(w) ** 2 for w in {*a})
-
-    expected = [[product(a, b) for b in words] for a in words]
-    np.testing.assert_allclose(found @ found.T, expected, rtol=1e-5)
 
 
 def test_a_random_encoder_has_the_shape_alone(small):
