@@ -13,9 +13,9 @@ CONTENT = (".safetensors", ".bin", ".json", ".txt", ".model")  # weights, words,
 RECORD = "pretraining.json"  # of a folder's training; it changes no number
 OWN = ("tiny", "mini", "small")  # the study's own, which are on no hub
 PINNED = {
-    "bert-base-uncased": "86b5e0934494bd15c9632b12f734a8a67f723594",
-    "bert-large-uncased": "6da4b6a26a1877e173fca3225479512db81a5e5b",
-    "roberta-base": "e2da8e2f811d1448a5b465c236feacd80ffbac7b",
+    "google-bert/bert-base-uncased": "86b5e0934494bd15c9632b12f734a8a67f723594",
+    "google-bert/bert-large-uncased": "6da4b6a26a1877e173fca3225479512db81a5e5b",
+    "FacebookAI/roberta-base": "e2da8e2f811d1448a5b465c236feacd80ffbac7b",
 }
 
 

@@ -23,8 +23,8 @@ SHARD = 1_000  # sentences; a killed augmentation loses so many at most
 BY_MASKS = ("synonym", "insertion")
 MODELS = {  # the paper's (appendix A.1), which its XLNet for paraphrases is not
     "typos": (),
-    "synonym": ("roberta-base",),
-    "insertion": ("roberta-base",),
+    "synonym": ("FacebookAI/roberta-base",),
+    "insertion": ("FacebookAI/roberta-base",),
     "paraphrase": ("tuner007/pegasus_paraphrase",),
     "back_translation": ("facebook/wmt19-en-de", "facebook/wmt19-de-en"),
 }
