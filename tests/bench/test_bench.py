@@ -9,7 +9,7 @@ import torch
 from mocose_lib import Encoder, InputError
 from mocose_study import bench, cli
 from mocose_study.config import Config, configure
-from mocose_study.systems import METHODS
+from mocose_study.systems import fit
 
 
 def linear_steps():
@@ -40,7 +40,7 @@ def test_operations_of_a_mocose_step_by_hand(small, study, monkeypatch, fast, ex
     monkeypatch.setattr(
         Encoder, "check_dropout", lambda _: None
     )  # before the first step
-    train = (METHODS["mocose"], config, None, "cpu", False)
+    train = (fit, config, None, "cpu", False)
     assert bench.step_flops(1, *train) == expected
 
 

@@ -20,7 +20,7 @@ FILE = re.compile(
 class Hub:
     """Serves folders as repositories at 127.0.0.1; use it as a context.
 
-    `repositories` maps "bert-base-uncased" or "datasets/mteb/sts12-sts" to a folder and
+    `repositories` maps "google-bert/bert-base-uncased" or "datasets/mteb/sts12-sts" to a folder and
     its one revision. With `broken` set each file breaks off in the middle.
     """
 

@@ -85,7 +85,8 @@ def test_without_the_data_the_record_says_what_the_studys_runs_have_read(
 
 
 def test_an_encoder_of_the_hub_is_fetched_and_named_by_its_revision(tiny, monkeypatch):
-    assert encoders.digest("roberta-base") == encoders.PINNED["roberta-base"]
+    roberta = "FacebookAI/roberta-base"
+    assert encoders.digest(roberta) == encoders.PINNED[roberta]
     known, asked = {"some/encoder": "f00"}, []
     monkeypatch.setattr(encoders, "revision_on_hub", known.get)
 

@@ -50,7 +50,10 @@ def repositories(tiny, tmp_path):
             )
             archive.writestr(f"glove.6B.{width}d.txt", "\n".join(lines))
     found = {
-        "bert-base-uncased": (encoder, PINNED["bert-base-uncased"]),
+        "google-bert/bert-base-uncased": (
+            encoder,
+            PINNED["google-bert/bert-base-uncased"],
+        ),
         "datasets/princeton-nlp/datasets-for-simcse": (corpus, "f" * 40),
         "stanfordnlp/glove": (glove, "a" * 40),
     }
@@ -106,15 +109,18 @@ def test_a_run_of_base_gets_all_it_needs_from_the_hub(repositories, mocose, tmp_
 )
 def test_what_the_hub_does_not_give_is_one_sentence(repositories, mocose, what):
     if what == "another revision":
-        folder, _ = repositories["bert-base-uncased"]
-        repositories["bert-base-uncased"] = folder, "0" * 40
+        folder, _ = repositories["google-bert/bert-base-uncased"]
+        repositories["google-bert/bert-base-uncased"] = folder, "0" * 40
     with Hub(repositories) as hub:
         hub.broken = what == "a broken transfer"
         url = "http://127.0.0.1:9" if what == "no network" else hub.url
         done = mocose(url, "run", *RUN.split())
     assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
     last = done.stderr.strip().splitlines()[-1]
-    assert "encoder 'bert-base-uncased' is neither a folder" in last and "hub" in last
+    assert (
+        "encoder 'google-bert/bert-base-uncased' is neither a folder" in last
+        and "hub" in last
+    )
 
 
 def test_the_test_split_of_sickr_is_found_among_all_its_pairs(real_data):

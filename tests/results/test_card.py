@@ -23,10 +23,9 @@ def test_a_card_has_the_recipe_the_tokens_and_the_scores(study):
     folder = study / "encoder"
     folder.mkdir()
     (folder / "pretraining.json").write_text(json.dumps(RECORD))
-    section = SECTIONS["encoders"]
-    runs = section.runs("tiny", [0])
-    label, config = next(run for run in runs if run[0].startswith("mini, "))
-    write(config, score=61.25)
+    label = "untrained mean"
+    config = SECTIONS["main_results"].config(label, "mini", 0)
+    write(config, score=61.25, profile="mini")
     write_card(folder, PretrainConfig(name="mini", corpus="one.txt"))
     text = (folder / "README.md").read_text()
     assert (
@@ -34,7 +33,7 @@ def test_a_card_has_the_recipe_the_tokens_and_the_scores(study):
         and "1,234,567 in 8 steps, 2 minutes" in text
     )
     assert "masked 3.250" in text
-    assert f"| {label.removeprefix('mini, ')} | 51.2 | 61.2 |" in text
+    assert f"| {label.removeprefix('untrained ')} | 51.2 | 61.2 |" in text
     write_card(folder, PretrainConfig(name="tiny", corpus="one.txt"))
     assert "(no runs yet)" in (folder / "README.md").read_text()
 

@@ -45,7 +45,8 @@ def test_default_models_are_the_encoder_or_those_of_the_table(study, tiny):
         return text_augment.models_of(Config(text_augmentation=kind, **changes))
 
     assert models("synonym", encoder=str(tiny)) == (str(tiny),)
-    assert models("synonym", encoder="bert-base-uncased") == ("roberta-base",)
+    bert, roberta = "google-bert/bert-base-uncased", "FacebookAI/roberta-base"
+    assert models("synonym", encoder=bert) == (roberta,)
     assert models("synonym", augmentation_models=("mine",)) == ("mine",)
     for kind, names in text_augment.MODELS.items():
         assert len(names) == MODELS_NEEDED.get(kind, 0)

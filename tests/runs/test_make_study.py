@@ -213,7 +213,8 @@ def test_a_trial_measures_some_steps(study):
 def test_what_a_study_lacks_is_one_sentence_before_anything_starts(folder, capsys):
     before = sorted(folder.rglob("*"))
     told = (
-        "lacks benchmark real, encoder bert-base-uncased, corpus wiki1m; of the first: "
+        "lacks benchmark real, encoder google-bert/bert-base-uncased, corpus wiki1m; "
+        "of the first: "
     )
     with pytest.raises(InputError, match=told):
         make.study("base", "04", 0)

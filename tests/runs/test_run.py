@@ -23,7 +23,7 @@ from mocose_study.runs import files, measure, pool, run
 from mocose_study.runs.files import finite, is_done, read_run, run_file, run_id
 from mocose_study.runs.progress import Bar, seconds_of
 
-PINNED = "6614d59cad84ef69"  # of all defaults; see the test that reads it
+PINNED = "edd0d6e414cd0013"  # of all defaults; see the test that reads it
 
 
 def average(encode, config):
