@@ -158,9 +158,7 @@ VARIANTS = {
 def test_loss_curves_are_equal(small, variant):
     changes = {"steps": 8, "eval_every": 2, "selection": "last", "dropout": 0.0}
     config = small(**changes, **VARIANTS[variant])
-    quick, slow = (
-        fit(vary(config, fast=fast), bar=False) for fast in (True, False)
-    )
+    quick, slow = (fit(vary(config, fast=fast), bar=False) for fast in (True, False))
     curves = [
         [row["loss"] for row in fitted.progress.history] for fitted in (quick, slow)
     ]

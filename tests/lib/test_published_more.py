@@ -14,7 +14,7 @@ from mocose_lib.queue import RANDOM, NegativeQueue
 from mocose_lib.trainer import TransformersAdamW
 from mocose_study.config import configure
 from mocose_study.rewriting.tokens import shortened
-from mocose_study.systems import base, mocose
+from mocose_study.systems import base, fit, mocose
 
 loop = sys.modules["mocose_lib.train"]
 
@@ -108,7 +108,7 @@ def test_checkpoints_are_chosen_on_the_test_sets_only_as_published(
 ):
     """Three evaluations choose; the last step also looks at the test sets."""
     calls = recorded(monkeypatch, base, "evaluate", [])
-    mocose.fit(small(**PRESETS[preset]), bar=False)
+    fit(small(**PRESETS[preset]), bar=False)
     splits = [next(iter(tables)).rpartition(" ")[2] for _, (_, tables) in calls]
     assert splits == (["test"] * 4 if preset == "code" else ["dev"] * 3 + ["test"])
 

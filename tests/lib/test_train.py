@@ -15,7 +15,7 @@ from mocose_lib import Encoder, InputError, Settings, evaluate, train, trainer
 from mocose_lib.trainer import batches, learning_rate
 from mocose_study.config.profiles import PRESETS
 from mocose_study.data import benchmarks
-from mocose_study.systems import mocose
+from mocose_study.systems import fit
 
 loop = sys.modules["mocose_lib.train"]
 NO_QUEUE = {"queue_size": 0, "queue_init": 0, "batch_negatives": True}
@@ -27,7 +27,7 @@ def test_the_library_and_a_run_give_the_same_bits(small):
     encoder = Encoder.load(config.encoder, "cls", dropout=config.dropout, max_length=32)
     settings = Settings(**of_the_method(asdict(config)))
     progress = train(encoder, open_sentences(64), settings, bar=False)
-    fitted = mocose.fit(config, bar=False)
+    fitted = fit(config, bar=False)
     assert same(fitted.encoder.state_dict(), encoder.state_dict())
     losses = [[row["loss"] for row in p.history] for p in (progress, fitted.progress)]
     assert losses[0] == losses[1] and progress.staleness == fitted.progress.staleness

@@ -15,7 +15,6 @@ from conftest import made
 from texts import wait_for
 
 from mocose_lib import InputError
-from mocose_study.data import corpora
 from mocose_study.data.atomic import sweep
 from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.runs import pool
@@ -206,20 +205,3 @@ def test_unfinished_writes_of_killed_processes_are_swept_and_those_of_others_sta
     assert {path.name for path in folder.iterdir()} == kept | {other}
     sweep(study / "data")
     assert {path.name for path in folder.iterdir()} == kept
-
-
-def test_a_table_that_waits_for_its_name_is_swept_when_its_writer_is_killed(
-    study, monkeypatch
-):
-    """Its name has the digest of its content, which is known only once it is written."""
-    monkeypatch.setattr(
-        corpora, "sha256", lambda path: os.kill(os.getpid(), signal.SIGKILL)
-    )
-    job = fork.Process(
-        target=corpora.stored, args=("abc", lambda: [{"sentence": ["One."]}])
-    )
-    job.start()
-    job.join()
-    (left,) = (study / "data" / "cache").iterdir()
-    sweep(study / "data")
-    assert job.exitcode == -signal.SIGKILL and not left.exists()
