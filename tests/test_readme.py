@@ -66,7 +66,7 @@ def test_each_verdict_has_its_sentence_and_without_runs_it_says_so(study):
     pace = {"0.85, 0.001": 40.0, "0, 0.001": 10.0}
     write_section(SECTIONS["pace"], pace, range(5))
     write_section(SECTIONS["main_results"], {"untrained [CLS]": 27.0}, [0])
-    write_section(EMA, {"0.85": 60.0, "0.99": 64.0}, range(5))
+    write_section(EMA, {"0.85": 40.0, "0.99": 44.0}, range(5))
     told = readme.blocks()
     assert "0.99 beats a decay of 0.85 (-4.0 points, -4.0 to -4.0" in told["finding"]
     assert "no range" not in told["finding"] and "| contradicted |" in told["claims"]

@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 
-from mocose_lib import Encoder, InputError
+from mocose_lib import Encoder, InputError, loading
 from mocose_study import bench, cli
 from mocose_study.config import Config, configure
 from mocose_study.systems import fit
@@ -37,9 +37,8 @@ def test_operations_of_a_mocose_step_by_hand(small, study, monkeypatch, fast, ex
     text.write_text("".join(f"{i} times {words}\n" for i in range(64)))
     sizes = dict(corpus=str(text), queue_init=12, batch_negatives=False)
     config = small(fast=fast, **sizes)
-    monkeypatch.setattr(
-        Encoder, "check_dropout", lambda _: None
-    )  # before the first step
+    for place, name in ((Encoder, "check_dropout"), (loading, "check_reading")):
+        monkeypatch.setattr(place, name, lambda _: None)  # before the first step
     train = (fit, config, None, "cpu", False)
     assert bench.step_flops(1, *train) == expected
 
