@@ -38,7 +38,7 @@ def test_operations_of_a_mocose_step_by_hand(small, study, monkeypatch, fast, ex
     sizes = dict(corpus=str(text), queue_init=12, batch_negatives=False)
     config = small(fast=fast, **sizes)
     for place, name in ((Encoder, "check_dropout"), (loading, "check_reading")):
-        monkeypatch.setattr(place, name, lambda _: None)  # before the first step
+        monkeypatch.setattr(place, name, lambda *_: None)  # before the first step
     train = (fit, config, None, "cpu", False)
     assert bench.step_flops(1, *train) == expected
 
