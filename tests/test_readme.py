@@ -70,7 +70,7 @@ def test_each_verdict_has_its_sentence_and_without_runs_it_says_so(study):
     told = readme.blocks()
     assert "0.99 beats a decay of 0.85 (-4.0 points, -4.0 to -4.0" in told["finding"]
     assert "no range" not in told["finding"] and "| contradicted |" in told["claims"]
-    assert "12.0 points above its own untrained [CLS] and 30.0 above" in told["range"]
+    assert "12.8 points above its own untrained [CLS] and 30.0 above" in told["range"]
 
 
 def test_a_readme_without_the_marks_is_one_sentence(study, tmp_path):
