@@ -94,6 +94,7 @@ class MoCoSEModel(BertPreTrainedModel):
 """
 
 
+@pytest.mark.slow
 def test_the_authors_code_is_timed_in_a_process_of_its_own(study, tmp_path):
     """A stand-in with the interface and the imports of theirs."""
     (tmp_path / "mocose.py").write_text(MODEL)

@@ -242,7 +242,8 @@ def test_text_of_a_variable_is_never_a_command(folder):
     assert sorted(os.listdir(folder)) == before
 
 
-VICTIMS = ["Ctrl-C", "make", pytest.param("study", marks=pytest.mark.slow)]
+SLOW = (pytest.param(name, marks=pytest.mark.slow) for name in ("make", "study"))
+VICTIMS = ["Ctrl-C", *SLOW]
 
 
 @pytest.mark.parametrize("victim", VICTIMS)
