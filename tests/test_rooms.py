@@ -37,7 +37,7 @@ LIBRARY_NEEDS = {
 }
 # The aims are 1,400 lines for the library and 6,700 for both packages. Until they are reached,
 # today's sizes are the bounds, so that they can only fall.
-LINES = {"library": 2002, "both": 10688, "file": 280, "function": 55}
+LINES = {"library": 1761, "both": 10205, "file": 254, "function": 42}
 
 
 def sources(folder: Path) -> list[Path]:

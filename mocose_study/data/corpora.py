@@ -142,16 +142,6 @@ def load_corpus(name: str, size: int) -> datasets.Dataset:
     return corpus
 
 
-def content(tokenizer):
-    """All that decides the ids that a tokenizer gives; equal to nothing where hidden."""
-    if (backend := getattr(tokenizer, "backend_tokenizer", None)) is None:
-        return object()
-    backend.no_truncation()  # what its last call left
-    backend.no_padding()
-    split = getattr(tokenizer, "split_special_tokens", False)
-    return backend.to_str(), tokenizer.truncation_side, split
-
-
 def tokenized(
     corpus: datasets.Dataset, tokenizer, max_length: int | None
 ) -> datasets.Dataset:

@@ -9,18 +9,17 @@ from mocose_lib import InputError
 from mocose_study.config import vary
 from mocose_study.runs import run as runs
 from mocose_study.runs.files import is_done
-from mocose_study.systems import check
 
-FIELDS = [  # values of fields, and a part of the sentence
-    ({"temperature": 1e-11}, "temperature = 1e-11 is not possible"),
+FIELDS = [  # values of fields, and a part of the sentence; tests/systems has each system's
+    ({"temperature": 1e-11}, "temperature = 1e-11 is not possible: it should be gr"),
     ({"temperature": math.inf}, "temperature = inf is not possible"),
     ({"temperature": math.nan}, "temperature = nan is not possible"),
     ({"temperature": "hot"}, "temperature = 'hot' is not possible"),
     ({"temperature": None}, "temperature = None is not possible"),
-    ({"lr": 1.0}, "lr = 1.0 is not possible"),
+    ({"lr": 1.0}, "lr = 1.0 is not possible: it should be less than or eq"),
     ({"seed": -1}, "seed = -1 is not possible"),
     ({"seed": 1.5}, "seed = 1.5 is not possible"),
-    ({"steps": True}, "steps = True is not possible"),
+    ({"steps": True}, "steps = True is not possible: it should be a valid integ"),
     ({"optimizer": "sgd"}, "optimizer = 'sgd' is not possible"),
     ({"pooling": "max"}, "pooling = 'max' is not possible"),
     ({"negatives_slice": 5}, "negatives_slice = 5 is not possible"),
@@ -30,6 +29,7 @@ FIELDS = [  # values of fields, and a part of the sentence
     ({"augmentation_models": ("a", 1)}, "augmentation_models = ('a', 1) is not"),
     ({"token_cutoff": 0.999}, "token_cutoff = 0.999 is not possible"),
     ({"batch_size": 10**6}, "batch_size = 1000000 is larger than corpus_size = 64"),
+    ({"ema_decay": (0.7, 1.5)}, "ema_decay = (0.7, 1.5) is out of range"),
     ({"queue_init": 100}, "queue_init = 100 is larger than queue_size = 12"),
     (
         {"queue_size": 0, "queue_init": 0, "batch_negatives": False},
@@ -44,28 +44,13 @@ FIELDS = [  # values of fields, and a part of the sentence
     ({"text_augmentation": "typos", "augmentation_models": ("a",)}, "'typos' needs 0"),
     ({"ema_decey": 0.5}, "Config has no field 'ema_decey'; did you mean 'ema_decay'?"),
 ]
-CANNOT = [  # what a system has no use for
-    ({"method": "simcse", "token_cutoff": 0.1}, "simcse has no token_cutoff"),
-    ({"method": "simcse", "fgsm_epsilon": 1e-3}, "simcse has no fgsm_epsilon"),
-    ({"method": "whitening", "crop": 0.1}, "whitening has no crop"),
-    ({"method": "ct", "text_augmentation": "typos"}, "ct has no text_augmentation"),
-    ({"mlm_weight": 0.1}, "mocose has no mlm_weight"),
-    ({"method": "is_bert", "positives": "next_three"}, "is_bert has no positives"),
-    (
-        {"method": "simcse", "same_mask": True, "crop": 0.5},
-        "same_mask needs two views of the same tokens",
-    ),
-    ({"method": "simcse", "pooling": "cls_pooler"}, "set pooling = 'cls'"),
-]
 NOT_FOUND = [  # what a run needs and does not find; tests/cli has unknown names, tests/data files
-    ({"method": "ct", "batch_size": 12}, "batch_size = 12 is no multiple of 8"),
-    ({"method": "declutr", "max_length": 9}, "max_length = 9 leaves no span of 8"),
     ({"method": "mocoso"}, "there is no method 'mocoso'; choose one of "),
-    ({"corpus": "wiki900k"}, "needs a data folder; give --data or MOCOSE_DATA"),
     (
-        {"corpus": "short.txt"},
-        "corpus 'short.txt' has 3 sentences, but corpus_size = 64",
+        {"corpus": "wiki900k"},
+        "wiki_sentences_00.txt.xz' needs a data folder; give --data",
     ),
+    ({"corpus": "short.txt"}, "short.txt' has 3 sentences, but corpus_size = 64"),
     ({"benchmark": "column.tsv"}, "column.tsv has no column 'score'; it needs score"),
     ({"dev": "column.tsv"}, "column.tsv has no column 'score'; it needs score"),
     ({"benchmark": ""}, "benchmark = '' names no pairs; leave it out."),
@@ -105,14 +90,6 @@ def test_a_field_out_of_its_range_is_a_sentence(small, case):
     changes, told = case
     with pytest.raises(InputError) as refused:
         vary(small(), **changes)
-    assert told in sentence_of(refused.value)
-
-
-@pytest.mark.parametrize("case", CANNOT, ids=name_of)
-def test_what_a_system_has_no_use_for_is_a_sentence(small, case):
-    changes, told = case
-    with pytest.raises(InputError) as refused:
-        check(small(**changes))
     assert told in sentence_of(refused.value)
 
 
