@@ -181,7 +181,8 @@ class Opened(Panels):
         theirs = tables.unstacked(pd.Series(paper), self.section) if paper else None
         values = values.rename_axis(index=rows, columns=columns)
         figure = plots.matrix(values, theirs, f"ours, profile {self.profile}")
-        return self.drawn(figure, values, "matrix")
+        part = "matrix" if metric == METRIC else f"{metric}_matrix"
+        return self.drawn(figure, values, part)
 
     def verdicts(self, *others: "Opened") -> HTML | Markdown:
         """What the runs say to each claim, of other sections too, with rule and margin."""

@@ -81,8 +81,3 @@ def digests(config: Config) -> dict[str, str]:
     """
     system = choose(SYSTEMS, config.method, "method")
     return contents.digests(config, system.reads)
-
-
-def check_unchanged(config: Config, before: dict[str, str]) -> None:
-    """Raises InputError where `digests` no longer gives what it gave `before`."""
-    contents.check_unchanged(config, SYSTEMS[config.method].reads, before)
