@@ -109,7 +109,7 @@ def simcse_temperature(temperatures=(0.001, 0.01, 0.05, 0.1, 1.0)) -> Points:
     return points | {"dot product": dot}
 
 
-@section("21_simcse", paper="simcse_table7", common=SUPERVISED, small=("α 1",))
+@section("21_simcse", paper="simcse_table7", common=SUPERVISED, small=())
 def simcse_hard_negatives(weights=(0.5, 1.0, 2.0)) -> Points:
     """How much should a contradiction weigh as a hard negative? SimCSE Table 7."""
     points = {

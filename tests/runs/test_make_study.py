@@ -23,6 +23,7 @@ from texts import ROOT, wait_for
 
 from mocose_lib import InputError
 from mocose_study.config import configure
+from mocose_study.data import sources
 from mocose_study.runs import study as make
 from mocose_study.runs.files import run_file, write_run
 from mocose_study.sections import SECTIONS
@@ -224,6 +225,13 @@ def test_what_a_study_lacks_is_one_sentence_before_anything_starts(folder, capsy
 
 
 # --- by make ---
+@pytest.mark.parametrize("profile", ["smoke", "quick"])
+def test_a_small_study_needs_no_data_folder(study, profile):
+    assert sources.folder() is None
+    configs = [c for section in SECTIONS.values() for c in section.configs(profile)]
+    make.check(configs, profile)
+
+
 def test_text_of_a_variable_is_never_a_command(folder):
     before = sorted(os.listdir(folder))
     cases = {
