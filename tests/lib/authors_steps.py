@@ -11,11 +11,12 @@ Both are files of torch.save. INPUTS holds a dictionary:
 - queue: random keys at the start, (K, width), newest first
 - horizon: steps of the cosine of the moving average
 - rate, weight_decay: of the optimiser; ids, mask: (steps, batch, length)
+- dropout: its rate; seed: of its masks; dtype: of all numbers
 
 RESULT gets losses, parameters and queue. Nothing of their code is changed. Their
 Trainer differs from that of transformers in the evaluation alone: the latter trains
-here. All is on the CPU, in double precision and without dropout. Two packages that
-their model imports, but does not use here, need not be there.
+here. All is on the CPU. Two packages that their model imports, but does not use here,
+need not be there.
 """
 
 import os
@@ -51,7 +52,8 @@ class InOrder(Trainer):
 
 def model_of(given):
     """Their model at the start, as their notebook makes it."""
-    model = MoCoSEModel(BertConfig(**given["config"], **dict.fromkeys(DROPOUT, 0.0)))
+    dropout = dict.fromkeys(DROPOUT, given["dropout"])
+    model = MoCoSEModel(BertConfig(**given["config"], **dropout))
     absent, unknown = model.load_state_dict(given["weights"], strict=False)
     absent = {name for name in absent if not name.startswith(("target_", "queue"))}
     assert not unknown and absent <= {"online_embeddings.position_ids"}
@@ -67,7 +69,7 @@ def model_of(given):
 
 def main(inputs, result):
     given = torch.load(inputs)
-    torch.set_default_dtype(torch.float64)
+    torch.set_default_dtype(given["dtype"])
     model, (steps, batch, length) = model_of(given), given["ids"].shape
     views = [given[n].view(-1, 1, length).expand(-1, 2, -1) for n in ("ids", "mask")]
     names = "input_ids", "attention_mask", "token_type_ids"
@@ -76,7 +78,9 @@ def main(inputs, result):
     with tempfile.TemporaryDirectory() as folder:
         sizes = dict(per_device_train_batch_size=batch, num_train_epochs=1.0)
         sizes |= dict(learning_rate=given["rate"], weight_decay=given["weight_decay"])
-        sizes |= dict(no_cuda=True, save_strategy="no", report_to=[])
+        sizes |= dict(
+            no_cuda=True, save_strategy="no", report_to=[], seed=given["seed"]
+        )
         trainer = InOrder(model, TrainingArguments(folder, **sizes), None, rows)
         trainer.train()
     assert len(trainer.losses) == steps
