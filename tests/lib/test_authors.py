@@ -22,7 +22,7 @@ import pytest
 import torch
 from conftest import of_the_method
 from scipy.stats import ttest_ind
-from texts import open_sentences
+from texts import ROOT, open_sentences
 
 from mocose_lib import Encoder, Settings, evaluate
 from mocose_lib.train import MoCoSE, Text, train_step
@@ -152,7 +152,7 @@ def test_twenty_steps_are_those_of_the_authors_code(tiny, tmp_path, double, hori
     assert found[largest] < 1e-10, found
 
 
-def test_scores_are_those_of_the_authors_code(tiny, real_data, tmp_path):
+def test_scores_are_those_of_the_authors_code(real_data, tmp_path):
     """500 steps from `tiny`, four seeds. Each side drops activations of its own."""
     sentences = load_corpus("wiki900k", 32_000)["sentence"][:]
     tables = benchmarks.test_tables("real")
@@ -160,7 +160,7 @@ def test_scores_are_those_of_the_authors_code(tiny, real_data, tmp_path):
     method |= {"ema_horizon": 30}  # 15,000 steps
     scores = {"authors": [], "ours": []}
     for seed in range(4):
-        encoder = Encoder.load(tiny)
+        encoder = Encoder.load(ROOT / "data/encoders/tiny")
         settings = Settings(**method, seed=seed)
         _, losses, theirs = trained_by_both(encoder, sentences, settings, tmp_path)
         gap = np.mean(losses[-50:]) - theirs["losses"][-50:].mean().item()
