@@ -36,7 +36,7 @@ from .study import check
 
 MOST, SHARD = 64 << 20, 16 << 20  # bytes that go in or come out, and of a shard
 TRIED = "data/cache/jobs"  # where jobs of a few steps are tried out
-FEW = {"corpus_size": 6_000, "tokens_per_batch": 4_096, "warmup_steps": 1}  # at most
+FEW = {"corpus_size": 12_000, "tokens_per_batch": 4_096, "warmup_steps": 1}  # at most
 
 
 @dataclass(frozen=True)

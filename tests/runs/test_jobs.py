@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,7 @@ from mocose_study.runs.jobs import Job
 from mocose_study.systems.base import load_encoder
 
 SMALL = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2)
+REAL = dict(jobs.JOBS)
 JOBS = {
     "ema": Job("smoke", ("ema",), corpus="open"),
     "bert": Job("bert", sizes=SMALL | {"intermediate_size": 32}),
@@ -65,6 +67,20 @@ def test_a_job_is_tried_out_apart_and_what_it_made_comes_home(mocose, study):
     assert mocose("--take", out) == "2 files are in their place\n"
     assert names(tried, "data/runs/smoke/*.json") == runs
     assert mocose("--take", out) == "0 files are in their place\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["rate", "rate-documents", "headline", "tables"])
+def test_the_jobs_of_a_gpu_run_here_two_steps_long(
+    mocose, real_data, study, monkeypatch, name
+):
+    """On the encoder that the job before them makes; one seed."""
+    few = replace(REAL[name], seeds=[0])
+    monkeypatch.setattr(jobs, "JOBS", {"mini": REAL["mini"], name: few})
+    how = ["--steps", 2, "--seconds", 3_600, "--workers", 0, "--out", study / "out"]
+    assert "1 of    1 done" in mocose("--run", "mini", *how)
+    number = len(few.configs(2))
+    assert f"{number:4} of {number:4} done" in mocose("--run", name, *how)
 
 
 def test_a_piece_ends_in_time_and_the_next_goes_on_elsewhere(
