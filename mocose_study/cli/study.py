@@ -173,13 +173,13 @@ class Pretrain(Data):
     def main(self) -> None:
         from mocose_study.config import choose
         from mocose_study.config.profiles import PRETRAINING
-        from mocose_study.data.files import encoders_folder
+        from mocose_study.data.files import study_folder
 
         config = choose(PRETRAINING, self.profile, "pre-training profile")
         from mocose_study.pretraining.pretrain import make_encoder
         from mocose_study.results.use import write_card
 
-        folder = self.folder or encoders_folder() / config.name
+        folder = self.folder or study_folder() / "data" / "encoders" / config.name
         if not self.card:
             make_encoder(config, folder)
         write_card(folder, config)

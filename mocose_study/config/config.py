@@ -1,4 +1,4 @@
-"""The Config of a run: every number that can change a result, with the study's own defaults.
+"""The Config of a run: every number that can change a result, and its default.
 
 A Config is the experiment. Two that differ in a field have different run ids. What
 cannot change a result (device, workers, progress bars) is no field. Presets and
@@ -99,13 +99,8 @@ FIELDS = {field.name: field for field in fields(Config)}
 
 
 def read_toml(package: str, name: str) -> dict:
-    """What <name>.toml of a package holds. Raises InputError when it is no TOML."""
-    try:
-        return tomllib.loads(
-            (files(package) / f"{name}.toml").read_text(encoding="utf-8")
-        )
-    except tomllib.TOMLDecodeError as cause:
-        raise InputError(f"{name}.toml is no TOML: {cause}") from None
+    """What <name>.toml beside a package's code holds."""
+    return tomllib.loads((files(package) / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def tuples(value):
@@ -117,21 +112,16 @@ def check_names(values: Iterable[str]) -> None:
     """Raises InputError for a name that is no field, with the nearest one that is."""
     for name in values:
         if name not in FIELDS:
-            near = get_close_matches(name, FIELDS, 1)
-            hint = (
-                f"did you mean {near[0]!r}?"
-                if near
-                else f"known are {', '.join(FIELDS)}."
-            )
+            near, known = get_close_matches(name, FIELDS, 1), ", ".join(FIELDS)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {known}."
             raise InputError(f"Config has no field {name!r}; {hint}")
 
 
 def choose(table: Mapping, name: str, what: str):
     """table[name]. Raises InputError naming what there is when `name` is not in it."""
     if name not in table:
-        raise InputError(
-            f"there is no {what} {name!r}; choose one of {', '.join(table)}."
-        )
+        known = ", ".join(table)
+        raise InputError(f"there is no {what} {name!r}; choose one of {known}.")
     return table[name]
 
 

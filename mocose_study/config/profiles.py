@@ -58,10 +58,7 @@ PRESETS: dict[str, dict] = {
     for preset, fields in _READ["preset"].items()
 }
 PROFILES = {name: _profile(**table) for name, table in _READ["profile"].items()}
-PRETRAINING = {
-    name: PretrainConfig(name, **{key: tuples(value) for key, value in table.items()})
-    for name, table in _READ["pretraining"].items()
-}
+PRETRAINING = {n: PretrainConfig(n, **t) for n, t in _READ["pretraining"].items()}
 
 
 def configure(profile: str = "quick", preset: str = "study", **changes) -> Config:

@@ -15,10 +15,10 @@ import datasets
 import numpy as np
 import pandas as pd
 
-from mocose_study.config import InputError, choose
+from mocose_study.config import InputError
 
 from .files import read_csv, shipped
-from .sources import asking_the_hub, data_file, local
+from .sources import asking_the_hub, data_file, local, sha256
 
 OPEN_DEV = "images2014"
 OPEN_TESTS = ("images2015", "snli2017", "postediting2016")
@@ -63,25 +63,23 @@ def read_pairs(path: Path) -> pd.DataFrame:
     subset, a cell in CSV's quotes, and a score that is no finite number; and where all
     scores are equal. A file that has not changed is read once in a process.
     """
-    stat = path.stat()
-    return _read_pairs(path, stat.st_ino, stat.st_size, stat.st_mtime_ns).copy()
+    return _read_pairs(path, sha256(path)).copy()
 
 
 @cache
-def _read_pairs(path: Path, *state: int) -> pd.DataFrame:
+def _read_pairs(path: Path, digest: str) -> pd.DataFrame:
     frame = read_table(path)
     if lost := [column for column in PAIR_COLUMNS if column not in frame]:
         needed = ", ".join(PAIR_COLUMNS)
         raise InputError(f"{path} has no column {lost[0]!r}; it needs {needed}.")
     score = pd.to_numeric(frame["score"], errors="coerce").astype(float)
     empty = frame.map(str.strip).eq("")
+    quoted = frame.apply(lambda column: column.str.fullmatch('".*"".*"'))
     wrong = {
         "has a score that is no number": ~np.isfinite(score),
         "has an empty sentence": empty["sentence1"] | empty["sentence2"],
         "has an empty subset": empty.get("subset", empty["sentence1"]),
-        QUOTED: frame.apply(lambda column: column.str.fullmatch('".*"".*"')).any(
-            axis=1
-        ),
+        QUOTED: quoted.any(axis=1),
     }
     for what, rows in wrong.items():
         if rows.any():
@@ -97,7 +95,7 @@ def sts_pairs(task: str, split: str = "test", benchmark: str = "real") -> pd.Dat
     if benchmark != "real":
         frame = read_pairs(data_file(f"open/{task}.tsv", own=False))
         return frame.head(SAMPLE) if benchmark == "sample" else frame
-    source = choose(STS, task, "STS task")
+    source = STS[task]
     if here := local(source["file"].format(split=split)):
         return read_pairs(here)
     at = {"split": HUB_SPLITS[split], "revision": source["revision"]}
@@ -131,10 +129,8 @@ def pair_digests(frame: pd.DataFrame) -> list[str]:
 def files_of(benchmark: str) -> list[str]:
     """The files of a benchmark: paths, or names as data/SHA256SUMS has them."""
     if benchmark == "real":
-        files = [source["file"] for source in STS.values()]
-        named = (
-            file.format(split=split) for file in files for split in ("dev", "test")
-        )
+        splits = ("dev", "test")
+        named = (row["file"].format(split=s) for row in STS.values() for s in splits)
         return list(dict.fromkeys(named))
     if benchmark in BENCHMARKS:
         return [f"open/{task}.tsv" for task in (OPEN_DEV, *OPEN_TESTS)]
@@ -142,13 +138,8 @@ def files_of(benchmark: str) -> list[str]:
 
 
 def own_files(names: str) -> list[str]:
-    """The files of "a.tsv,b.tsv"; a file's name may hold commas, where it is there."""
-    parts, files = names.split(","), []
-    while parts:
-        starts = [",".join(parts[:n]) for n in range(len(parts), 0, -1)]
-        files.append(next((s for s in starts if Path(s).is_file()), parts[0]))
-        parts = parts[files[-1].count(",") + 1 :]
-    return files
+    """The files of "a.tsv,b.tsv"; one file alone may have commas in its name."""
+    return [names] if Path(names).is_file() else names.split(",")
 
 
 def test_tables(benchmark: str) -> Tables:
@@ -169,14 +160,16 @@ def dev_tables(benchmark: str, dev: str = "", blind: bool = False) -> Tables:
     `blind` leaves out the pairs that occur, word for word, in a test table, and raises
     InputError where none is left.
     """
-    task = "STS-B" if benchmark == "real" else OPEN_DEV
     if dev:
         tables = _own_tables(dev, "dev")
     else:
+        task = "STS-B" if benchmark == "real" else OPEN_DEV
         tables = {f"{task} dev": sts_pairs(task, "dev", benchmark)}
     tables = unseen(tables, benchmark) if blind else tables
-    for name in (name for name, table in tables.items() if table.empty):
-        raise InputError(f"all pairs of {name!r} are test pairs; give others as `dev`.")
+    for name, table in tables.items():
+        if table.empty:
+            what = f"all pairs of {name!r} are test pairs"
+            raise InputError(f"{what}; give others as `dev`.")
     return tables
 
 

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from mocose_study.config import Config, InputError
+from mocose_study.config import Config
 
 from . import benchmarks, encoders
 from .corpora import CORPORA, hub_name
@@ -42,22 +42,15 @@ def digests(config: Config, reads: Iterable[str]) -> dict[str, str]:
     return {name: hashlib.sha256(text).hexdigest()[:12] for name, text in whole.items()}
 
 
-def check_unchanged(config: Config, reads: Iterable[str], before: dict) -> None:
-    """Raises InputError where `digests` no longer gives what it gave `before`."""
-    now = digests(config, reads)
-    if changed := [name for name in now if now[name] != before.get(name)]:
-        what = f"the {changed[0]} of this run was changed while it ran"
-        raise InputError(f"{what}; start the run again.")
-
-
 def _files(names: Iterable[str], own: bool = True) -> str:
     """The sha256 of each file: of a path (`own`), the package, or the data folder.
 
     Of a file that is not here it is the one on record, else the hub's commit.
     """
     recorded, digests = checksums(shipped("SHA256SUMS").parent), ""
+    data = folder()
     for name in names:
-        here = (Path(name) if own else None, shipped(name), (folder() or Path()) / name)
+        here = (Path(name) if own else None, shipped(name), data and data / name)
         path = next((path for path in here if path and path.is_file()), None)
         known = sha256(path) if path else recorded.get(name)
         on_hub = not known and name in ON_HUB and revision_on_hub(*ON_HUB[name])

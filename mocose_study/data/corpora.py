@@ -71,13 +71,6 @@ def corpus_files(name: str) -> list[Path]:
     return [Path(name)]
 
 
-def own_size(path: Path) -> int:
-    """The number of sentences of a text file. Raises InputError where it has none."""
-    if not (size := sum(map(bool, text_lines([path])))):
-        raise InputError(f"{path} has no sentences; give one a line.")
-    return size
-
-
 def hub_name(name: str) -> bool:
     """Whether a corpus can only be a data set of the hub: "owner/name", and no file."""
     path = Path(name)
@@ -122,23 +115,19 @@ def load_corpus(name: str, size: int) -> datasets.Dataset:
     else:
         paths = corpus_files(name)
         named, lines = map(sources.sha256, paths), partial(text_lines, paths)
-    columns = {
-        "sentence": datasets.Value("string"),
-        "document": datasets.Value("int64"),
-    }
+    kinds = {"sentence": "string", "document": "int64"}
     with writing_the_cache():
         corpus = datasets.Dataset.from_generator(
             lambda: itertools.islice(_rows(name, lines()), size),
-            datasets.Features(columns),
+            datasets.Features({k: datasets.Value(kind) for k, kind in kinds.items()}),
             cache_dir=str(cache_folder()),
             fingerprint=cache_key("rows", size, *named),
         )
-    wrong = {
-        f"has {len(corpus)} sentences, but corpus_size = {size}": len(corpus) < size,
-        "repeats one sentence": len(set(corpus[:BATCH]["sentence"])) < 2,
-    }
-    if what := next((what for what, holds in wrong.items() if holds), None):
+    if len(corpus) < size:
+        what = f"has {len(corpus)} sentences, but corpus_size = {size}"
         raise InputError(f"corpus {name!r} {what}.")
+    if len(set(corpus[:BATCH]["sentence"])) < 2:
+        raise InputError(f"corpus {name!r} repeats one sentence.")
     return corpus
 
 
@@ -198,11 +187,9 @@ def writing_the_cache():
         yield
     except (DatasetGenerationError, OSError, pa.ArrowInvalid) as error:
         cause = error.__cause__ or error  # `datasets` wraps what a generator raises
-        if isinstance(cause, OSError | pa.ArrowInvalid):
-            why = getattr(cause, "strerror", None) or cause
-            what = f"{cache_folder()} is damaged or cannot be written ({why})"
-            instead = (
-                "delete it, free its disk, or let MOCOSE_STUDY name another folder"
-            )
-            raise InputError(f"{what}; {instead}.") from cause
-        raise cause from None
+        if not isinstance(cause, OSError | pa.ArrowInvalid):
+            raise cause from None
+        raise InputError(
+            f"{cache_folder()} is damaged or cannot be written ({cause}); delete it, "
+            "free its disk, or let MOCOSE_STUDY name another folder."
+        ) from cause

@@ -3,13 +3,16 @@
 import logging
 from pathlib import Path
 
+import huggingface_hub
+
 from mocose_study.config import InputError
 
 from .files import shipped
 from .sources import revision_on_hub, sha256
 
 log = logging.getLogger(__name__)
-CONTENT = (".safetensors", ".bin", ".json", ".txt", ".model")  # weights, words, ...
+WEIGHTS = (".safetensors", ".bin")  # read in the first form that there is
+TEXTS = (".json", ".txt", ".model")  # settings and words
 RECORD = "pretraining.json"  # of a folder's training; it changes no number
 OWN = ("tiny", "mini", "small")  # the study's own, which are on no hub
 PINNED = {
@@ -32,24 +35,20 @@ def source(name: str) -> Path:
     """
     if folder := locate(name):
         return folder
+    revision = revision_of(name)
     try:
-        if revision := revision_of(name):
-            folder = _fetched(name, revision, "*.safetensors")
-            weights = list(folder.glob("*.safetensors"))
-            return folder if weights else _fetched(name, revision, "*.bin")
+        for weights in WEIGHTS if revision else ():
+            wanted = [f"*{suffix}" for suffix in (*TEXTS, weights)]
+            asked = {"revision": revision, "allow_patterns": wanted}
+            folder = Path(huggingface_hub.snapshot_download(name, **asked))
+            if any(folder.glob(f"*{weights}")):
+                return folder
     except Exception as cause:  # whatever the hub's client meets on its way
         log.info("the hub did not give %s: %s", name, cause)
     raise InputError(
         f"encoder {name!r} is neither a folder under data/encoders nor another folder "
         "with a model, and the hub does not know it or cannot be reached."
     )
-
-
-def _fetched(name: str, revision: str, weights: str) -> Path:
-    from huggingface_hub import snapshot_download
-
-    wanted = ["*.json", "*.txt", "*.model", weights]
-    return Path(snapshot_download(name, revision=revision, allow_patterns=wanted))
 
 
 def revision_of(name: str) -> str | None:
@@ -64,6 +63,8 @@ def digest(name: str) -> str:
     """
     if not (folder := locate(name)):
         return revision_of(name) or name
-    files = [path for path in sorted(folder.rglob("*")) if path.suffix in CONTENT]
+    files = [
+        path for path in sorted(folder.rglob("*")) if path.suffix in WEIGHTS + TEXTS
+    ]
     files = [path for path in files if path.name != RECORD]
     return "".join(f"{path.relative_to(folder)} {sha256(path)} " for path in files)

@@ -24,11 +24,6 @@ def cache_folder() -> Path:
     return study_folder() / "data" / "cache"
 
 
-def encoders_folder() -> Path:
-    """Where the study's own pre-training puts its encoders."""
-    return study_folder() / "data" / "encoders"
-
-
 def shipped(name: str) -> Path:
     """Where "open", "encoders/tiny", "paper" or "SHA256SUMS" lies.
 

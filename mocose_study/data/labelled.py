@@ -9,7 +9,7 @@ import tarfile
 
 import pandas as pd
 
-from mocose_study.config import InputError, choose
+from mocose_study.config import InputError
 
 from .benchmarks import read_table
 from .files import read_csv
@@ -32,22 +32,19 @@ def transfer_task(name: str) -> pd.DataFrame:
     """One transfer task: columns split, label (text), and sentence or sentence1, 2.
 
     Splits are "all" (to be cross-validated), or "train", "test" and perhaps "dev".
-    Raises InputError when the task is unknown, or its file damaged, of another form,
-    or nowhere.
+    Raises InputError when its file is damaged, of another form, or nowhere.
     """
-    choose(dict.fromkeys(TRANSFER), name, "transfer task")
     path = local(file := f"transfer/{name}.tsv")
     frame = read_table(path) if path else from_archive(name)
-    splits = set(frame.get("split", ()))
-    wrong = {
-        f"columns {list(frame)}; it needs {ONE} or {TWO}": list(frame)
-        not in (ONE, TWO),
-        "an empty cell: a row was cut off": (frame == "").any(axis=None),
-        f"the splits {sorted(splits)}; it needs one of {SPLITS}": splits not in SPLITS,
-        "fewer than two labels": frame.get("label", pd.Series()).nunique() < 2,
+    columns, splits = list(frame), set(frame.get("split", ()))
+    right = {
+        f"columns {columns}; it needs {ONE} or {TWO}": columns in (ONE, TWO),
+        "an empty cell: a row was cut off": not (frame == "").any(axis=None),
+        f"the splits {sorted(splits)}; it needs one of {SPLITS}": splits in SPLITS,
+        "fewer than two labels": frame.get("label", pd.Series()).nunique() > 1,
     }
-    if sentence := next((text for text, holds in wrong.items() if holds), None):
-        raise InputError(f"{file} has {sentence}.")
+    for what in (text for text, holds in right.items() if not holds):
+        raise InputError(f"{file} has {what}.")
     return frame
 
 

@@ -7,6 +7,9 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
+import huggingface_hub
+from huggingface_hub import constants
+
 from mocose_study.config import InputError
 
 from .files import shipped
@@ -96,12 +99,10 @@ def data_file(name: str, own: bool = True) -> Path:
 
 def from_hub(file: str) -> Path:
     """Downloads a file of ON_HUB. Raises InputError when the hub cannot be reached."""
-    from huggingface_hub import hf_hub_download
-
     repository, kind = ON_HUB[file]
     at = {"repo_type": kind, "revision": revision_on_hub(repository, kind)}
     with asking_the_hub(f"give {file} of {repository}"):
-        return Path(hf_hub_download(repository, file, **at))
+        return Path(huggingface_hub.hf_hub_download(repository, file, **at))
 
 
 @contextmanager
@@ -120,14 +121,12 @@ def revision_on_hub(repository: str, kind: str = "model") -> str | None:
 
     It is that of the copy on this machine, else the newest, which is asked once.
     """
-    from huggingface_hub import HfApi, constants
-    from huggingface_hub.file_download import repo_folder_name
-
+    name = f"{kind}s--{repository.replace('/', '--')}"
+    main = Path(constants.HF_HUB_CACHE, name, "refs", "main")
+    if main.is_file():
+        return main.read_text().strip()
     try:
-        name = repo_folder_name(repo_id=repository, repo_type=kind)
-        main = Path(constants.HF_HUB_CACHE, name, "refs", "main")
-        if main.is_file():
-            return main.read_text().strip()
-        return HfApi().repo_info(repository, repo_type=kind, timeout=10).sha
+        about = {"repo_type": kind, "timeout": 10}
+        return huggingface_hub.HfApi().repo_info(repository, **about).sha
     except Exception:  # no network, no such repository, a name that none can have
         return None

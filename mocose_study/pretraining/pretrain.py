@@ -9,8 +9,6 @@ import copy
 import json
 import math
 import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
@@ -79,26 +77,26 @@ class Batches:
     def __getitem__(self, step: int) -> dict[str, torch.Tensor]:
         """`input_ids` (n, length) with masked words, their flat `places`, `targets`."""
         ids, rng = self.text(step)
-        words = (MASK + 1, self.config.vocab_size)
-        masked, places = mask_tokens(
-            ids, range(MASK + 1), self.config.masked, MASK, words, rng
-        )
+        share, special = self.config.masked, range(MASK + 1)
+        words = MASK, (MASK + 1, self.config.vocab_size)
+        masked, places = mask_tokens(ids, special, share, *words, rng)
         arrays = {"input_ids": masked, "places": places, "targets": ids.flat[places]}
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
 def new_model(config: PretrainConfig) -> BertForMaskedLM:
     torch.manual_seed(config.seed)
-    sizes = {
-        "vocab_size": config.vocab_size,
-        "num_hidden_layers": config.layers,
-        "hidden_size": config.hidden_size,
-        "num_attention_heads": config.attention_heads,
-        "intermediate_size": 4 * config.hidden_size,
-        "max_position_embeddings": config.max_positions,
-    }
-    rates = ("hidden_dropout_prob", "attention_probs_dropout_prob")
-    model = BertForMaskedLM(BertConfig(**sizes, **dict.fromkeys(rates, config.dropout)))
+    settings = BertConfig(
+        vocab_size=config.vocab_size,
+        num_hidden_layers=config.layers,
+        hidden_size=config.hidden_size,
+        num_attention_heads=config.attention_heads,
+        intermediate_size=4 * config.hidden_size,
+        max_position_embeddings=config.max_positions,
+        hidden_dropout_prob=config.dropout,
+        attention_probs_dropout_prob=config.dropout,
+    )
+    model = BertForMaskedLM(settings)
     model.set_attn_implementation("eager")  # short texts: faster than sdpa
     return model
 
@@ -113,13 +111,11 @@ class Pretraining:
         if self.device.type == "cuda":
             self.model.set_attn_implementation("sdpa")
             self.model.bert.compile()
-        options = {"lr": config.lr, "weight_decay": config.weight_decay, "fused": True}
-        self.optimizer = torch.optim.AdamW(
-            self.model.parameters(), betas=(0.9, 0.98), **options
-        )
-        self.schedule = get_linear_schedule_with_warmup(
-            self.optimizer, config.warmup_steps, config.steps
-        )
+        parameters, decay = self.model.parameters(), config.weight_decay
+        options = {"betas": (0.9, 0.98), "weight_decay": decay, "fused": True}
+        self.optimizer = torch.optim.AdamW(parameters, config.lr, **options)
+        steps = config.warmup_steps, config.steps
+        self.schedule = get_linear_schedule_with_warmup(self.optimizer, *steps)
         self.record = {"step": 0, "tokens": 0, "seconds": 0.0, "curve": []}
         self.window: list = []  # losses since the last point of the curve
 
@@ -129,7 +125,7 @@ class Pretraining:
         return {"config": json.dumps(asdict(self.config)), **parts, **rest}
 
     def resume(self, checkpoint: Checkpoint) -> None:
-        """Goes on from `checkpoint`. Raises InputError for the state of another config."""
+        """Goes on from `checkpoint`. Raises InputError for that of another config."""
         if (saved := checkpoint.read(self.device)) is None:
             return
         if saved["config"] != json.dumps(asdict(self.config)):
@@ -148,17 +144,13 @@ class Pretraining:
         words = layers.last_hidden_state.flatten(0, 1)[batch["places"]]
         return F.cross_entropy(self.model.cls(words).float(), batch["targets"])
 
-    def moved(self, part: torch.Tensor) -> torch.Tensor:
-        """The same on the device, while the GPU goes on with what it has."""
-        if self.device.type != "cuda":
-            return part
-        return part.pin_memory().to(self.device, non_blocking=True)
-
     def step(self, batch: dict[str, torch.Tensor]) -> None:
         """One update. Raises FloatingPointError when the loss is not finite."""
         record, number = self.record, self.record["step"]
         record["tokens"] += int((batch["input_ids"] > SEP).sum())
-        batch = {name: self.moved(part) for name, part in batch.items()}
+        if self.device.type == "cuda":  # moved while the GPU goes on with what it has
+            pinned = {name: part.pin_memory() for name, part in batch.items()}
+            batch = {k: v.to(self.device, non_blocking=True) for k, v in pinned.items()}
         torch.manual_seed(self.config.seed + number)  # dropout: resumed as unbroken
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             loss = self.loss(batch)
@@ -176,15 +168,6 @@ class Pretraining:
                 raise FloatingPointError(f"the loss of pre-training is lost: {point}")
             record["curve"].append(point)
             self.window = []
-
-
-def ahead(batches: Batches, start: int, end: int) -> Iterator[dict]:
-    """The batches from `start` on, each made while the step before it runs."""
-    with ThreadPoolExecutor(1) as maker:
-        coming = maker.submit(batches.__getitem__, start)
-        for i in range(start + 1, end + 1):
-            batch, coming = coming.result(), maker.submit(batches.__getitem__, i)
-            yield batch
 
 
 def pretrain(
@@ -205,9 +188,9 @@ def pretrain(
     training.resume(checkpoint)
     batches, record, total = Batches(config, documents), training.record, config.steps
     started, name = time.monotonic() - record["seconds"], f"pretrain {config.name}"
-    coming, first = ahead(batches, record["step"], total), record["step"]
-    for batch in (bar := tqdm(coming, name, total, initial=first, mininterval=10)):
-        training.step(batch)
+    shown = {"initial": record["step"], "total": total, "mininterval": 10}
+    for number in (bar := tqdm(range(record["step"], total), name, **shown)):
+        training.step(batches[number])
         bar.set_postfix(*record["curve"][-1:], refresh=False)
         record["seconds"] = round(time.monotonic() - started, 1)
         if checkpoint.due() or record["step"] == total:

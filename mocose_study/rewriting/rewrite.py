@@ -180,11 +180,7 @@ class ContextualWords:
     ) -> list[str]:
         """Replaces a share `rate` of each text's words, or inserts one before each."""
         mask = self.tokenizer.mask_token
-        none = [mask in text for text in texts]
-        drawn = [
-            [] if masked else drawn_words(text, rate, rng)
-            for text, masked in zip(texts, none, strict=True)
-        ]
+        drawn = [[] if mask in t else drawn_words(t, rate, rng) for t in texts]
 
         def put(new: str, word: str) -> str:
             capital = word[0].isupper() and new.islower()
@@ -197,11 +193,9 @@ class ContextualWords:
             ]
             return replaced(text, words[: len(new)], new)
 
-        masks = [
-            edited(text, words, [(mask, mask)] * len(words))
-            for text, words in zip(texts, drawn, strict=True)
-        ]
-        return list(map(edited, texts, drawn, self.fill(masks, rng)))
+        masks = ([(mask, mask)] * len(words) for words in drawn)
+        masked = list(map(edited, texts, drawn, masks))
+        return list(map(edited, texts, drawn, self.fill(masked, rng)))
 
 
 @torch.no_grad()
