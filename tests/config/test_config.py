@@ -12,18 +12,16 @@ from mocose_study.config import (
     Config,
     InputError,
     configure,
-    read_toml,
     vary,
 )
-from mocose_study.config.config import tuples
 
 
-@pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("profile", PROFILES)
-def test_every_profile_can_be_had_under_every_preset(profile, preset):
-    config = configure(profile, preset)
-    assert all(getattr(config, k) == v for k, v in PRESETS[preset].items())
-    assert config.batch_size >= 2 and config.eval_every <= config.steps
+def test_every_profile_can_be_had_under_every_preset(profile):
+    for preset, fields in PRESETS.items():
+        config = configure(profile, preset)
+        assert fields == {name: getattr(config, name) for name in fields}
+        assert config.batch_size >= 2 and config.eval_every <= config.steps
 
 
 def test_the_base_of_every_profile_has_the_authors_settings():
@@ -34,9 +32,9 @@ def test_the_base_of_every_profile_has_the_authors_settings():
         config, authors = configure(profile), Config()
         differ = {x for x in FIELDS if getattr(config, x) != getattr(authors, x)}
         assert differ - ours <= ({"batch_size"} if profile == "large" else set())
-    authors = (authors.ema_decay, authors.queue_size, authors.random_keys)
-    assert authors == ((0.75, 0.95), 512, 128)
-    assert Config().temperature == 0.05 and Config().batch_size == 64
+    assert (authors.ema_decay, authors.queue_size) == ((0.75, 0.95), 512)
+    assert (authors.random_keys, authors.temperature) == (128, 0.05)
+    assert authors.batch_size == 64
 
 
 def test_another_batch_size_sees_as_many_sentences():
@@ -53,31 +51,21 @@ def test_a_preset_is_mended_by_an_option_and_fits_the_method():
 
 
 def test_presets_set_every_difference_between_paper_and_code():
-    code = set(
-        """ema_decay ema_horizon shared_embeddings detach_keys selection
-        target_projection_trained augmented_views augment_at_evaluation fgsm_epsilon
-        fgsm_gradient queue_growth optimizer""".split()
-    )
-    assert code <= PRESETS["code"].keys()
+    code = """ema_decay ema_horizon shared_embeddings detach_keys selection
+    target_projection_trained augmented_views augment_at_evaluation fgsm_epsilon
+    fgsm_gradient queue_growth optimizer"""
+    assert {*code.split()} <= PRESETS["code"].keys()
     described = {"batch_negatives", "heads", "head_dropout", "fgsm_epsilon"}
     assert described <= PRESETS["described"].keys() and not PRESETS["study"]
 
 
-def test_lists_of_json_and_toml_become_tuples():
-    assert tuples([[0, 64], [96, 128]]) == ((0, 64), (96, 128)) and tuples("ab") == "ab"
+def test_the_text_of_a_config_has_each_field_and_gives_the_config_back():
+    """So two that differ in a field have different run ids, and equal ones have one."""
     config = configure("tiny", negatives_slice=[[0, 64]], ema_decay=[0.5, 0.9])
     assert (config.negatives_slice, config.ema_decay) == (((0, 64),), (0.5, 0.9))
-    assert Config.from_dict(json.loads(config.identity())) == config
-
-
-def test_the_text_of_a_config_has_each_field():
-    """So two configs that differ in a field have different run ids."""
-    assert json.loads(Config().identity()).keys() == FIELDS.keys()
+    read = json.loads(config.identity())
+    assert read.keys() == FIELDS.keys() and Config.from_dict(read) == config
     assert Config(seed=1).identity() != Config().identity()
-
-
-def test_equal_configs_have_one_text():
-    """0 == 0.0: a section that has dropout 0 names the run of one that has 0.0."""
     one, other = Config(dropout=0, lr=0), Config(dropout=0.0, lr=0.0)
     assert one == other and one.identity() == other.identity()
 
@@ -91,53 +79,26 @@ def test_equal_configs_have_one_text():
     ],
 )
 def test_a_wrong_name_gets_the_nearest_one(make):
-    with pytest.raises(
-        InputError, match="no field 'ema_decai'; did you mean 'ema_decay'"
-    ):
+    with pytest.raises(InputError, match="'ema_decai'; did you mean 'ema_decay'"):
         make(ema_decai=0.9)
     with pytest.raises(InputError, match="no field 'x'; known are seed"):
         make(x=0.9)
 
 
 @pytest.mark.parametrize(
-    ("fields", "sentence"),
+    "given, told",
     [
-        (
-            {"batch_size": 64, "corpus_size": 32},
-            "batch_size = 64 is larger than corpus",
-        ),
-        ({"queue_init": 600}, "queue_init = 600 is larger than queue_size = 512"),
-        (
-            {"text_augmentation": "synonym", "augmentation_models": ("a", "b")},
-            "needs 1",
-        ),
-        ({"negatives_slice": ((0, 600),)}, "negatives_slice needs 0 <= 0 < 600"),
-        ({"ema_decay": (0.5, 1.5)}, "ema_decay = .* is out of range"),
+        ({"batch_size": 64, "corpus_size": 32}, "batch_size = 64 is larger than cor"),
+        ({"text_augmentation": "typos", "augmentation_models": ("a",)}, "needs 0"),
         ({"lr": "fast"}, "lr = 'fast' is not possible"),
-        ({"seed": -1}, "seed = -1 is not possible"),
-        ({"pooling": "max"}, "pooling = 'max' is not possible"),
+        ({"profile": "huge"}, "no profile 'huge'; choose one of smoke, quick"),
+        ({"preset": "moko"}, "no preset 'moko'; choose one of study"),
     ],
 )
-def test_what_cannot_be_is_one_sentence(fields, sentence):
-    with pytest.raises(InputError, match=sentence) as told:
-        configure("quick", **fields)
-    assert "\n" not in str(told.value)
-
-
-def test_an_unknown_profile_or_preset_lists_what_there_is():
-    with pytest.raises(
-        InputError, match="no profile 'huge'; choose one of smoke, quick"
-    ):
-        configure("huge")
-    with pytest.raises(InputError, match="no preset 'moko'; choose one of study"):
-        configure("quick", "moko")
-
-
-def test_a_file_that_is_no_toml_is_one_sentence(tmp_path, monkeypatch):
-    (tmp_path / "look.toml").write_text("a = [1, 2\nb = 3")
-    monkeypatch.setattr("mocose_study.config.config.files", lambda _: tmp_path)
-    with pytest.raises(InputError, match=r"look\.toml is no TOML: .*line 2"):
-        read_toml("any", "look")
+def test_what_cannot_be_is_one_sentence(given, told):
+    with pytest.raises(InputError, match=told) as refused:
+        configure(**given)
+    assert "\n" not in str(refused.value)
 
 
 def test_traceable_distance_by_hand():

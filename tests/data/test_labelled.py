@@ -54,12 +54,6 @@ def test_another_archive_is_one_sentence(hub, what):
         labelled.transfer_task("SST2")
 
 
-def test_without_hub_or_data_folder_it_is_one_sentence(study):
-    told = r"did not give senteval\.tar .* local folder with --data"
-    with pytest.raises(InputError, match=told):
-        labelled.transfer_task("MR")
-
-
 def test_a_file_of_the_data_folder_comes_first(hub, mr):
     write_archive(hub, LINES)
     mr.write_text("split\tlabel\tsentence\nall\t1\tA hen.\nall\t0\tno\n")
