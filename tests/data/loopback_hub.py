@@ -9,110 +9,98 @@ from threading import Thread
 from urllib.parse import unquote, urlsplit
 
 API = re.compile(
-    r"/api/(?P<kind>models|datasets)/(?P<name>.+?)"
+    r"/api/(?P<kind>models/|datasets/)(?P<name>.+?)"
     r"(/(?P<what>revision|tree|paths-info)/(?P<revision>[^/]+)(/(?P<path>.*))?)?"
 )
 FILE = re.compile(
-    r"/(?P<kind>datasets/)?(?P<name>.+?)/resolve/(?P<revision>[^/]+)/(?P<file>.+)"
+    r"/(?P<kind>(datasets/)?)(?P<name>.+?)/resolve/(?P<revision>[^/]+)/(?P<file>.+)"
 )
 
 
-class Hub:
+class Hub(ThreadingHTTPServer):
     """Serves folders as repositories at 127.0.0.1; use it as a context.
 
-    `repositories` maps "google-bert/bert-base-uncased" or "datasets/mteb/sts12-sts" to a folder and
-    its one revision. With `broken` set each file breaks off in the middle.
+    `repositories` maps "google-bert/bert-base-uncased" or "datasets/mteb/sts12-sts" to
+    a folder and its one revision. With `broken` set each file breaks off in the middle.
     """
 
+    daemon_threads = True
+
     def __init__(self, repositories: dict[str, tuple[Path, str]]):
+        super().__init__(("127.0.0.1", 0), Handler)
         self.repositories, self.broken, self.asked = repositories, False, []
-        hub = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self):
-                hub.answer(self)
-
-            do_HEAD = do_POST = do_GET
-
-            def log_message(self, *_):
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        self.url = f"http://127.0.0.1:{self.server_port}"
 
     def __enter__(self):
-        Thread(target=self.server.serve_forever, daemon=True).start()
+        Thread(target=self.serve_forever, daemon=True).start()
         return self
 
     def __exit__(self, *_):
-        self.server.shutdown()
-        self.server.server_close()
+        self.shutdown()
+        self.server_close()
 
-    def answer(self, request) -> None:
-        path = unquote(urlsplit(request.path).path)
-        self.asked.append(f"{request.command} {path}")
-        body = request.rfile.read(int(request.headers.get("Content-Length", 0)))
-        if found := FILE.fullmatch(path):
-            kind = found["kind"] or ""
-        elif found := API.fullmatch(path):
-            kind = "datasets/" if found["kind"] == "datasets" else ""
-        else:
-            return self.refuse(request, "EntryNotFound")
-        if kind + found["name"] not in self.repositories:
-            return self.refuse(request, "RepoNotFound")
-        folder, commit = self.repositories[kind + found["name"]]
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers one request; `self.server` is the Hub."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        path = unquote(urlsplit(self.path).path)
+        self.server.asked.append(path)
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+        if not (found := FILE.fullmatch(path) or API.fullmatch(path)):
+            return self.refuse("EntryNotFound")
+        name = found["kind"].removeprefix("models/") + found["name"]
+        folder, commit = self.server.repositories.get(name, (None, None))
+        if folder is None:
+            return self.refuse("RepoNotFound")
         if (found["revision"] or "main") not in ("main", commit):
-            return self.refuse(request, "RevisionNotFound")
-        if "file" in found.groupdict():
-            self.send_file(request, folder / found["file"], commit)
-        else:
-            self.send_json(request, self.described(found, folder, commit, body))
-
-    def described(self, found: re.Match, folder: Path, commit: str, body: bytes):
-        """What the API says of a repository: itself, its files, or some of them."""
-        paths = sorted(path for path in folder.rglob("*") if path.is_file())
-        names = [path.relative_to(folder).as_posix() for path in paths]
-        if found["what"] == "tree":
-            inside = f"{found['path']}/" if found["path"] else ""
-            return [self.entry(folder, n) for n in names if n.startswith(inside)]
-        if found["what"] == "paths-info":
-            return [self.entry(folder, n) for n in names if n in body.decode()]
-        flags = dict.fromkeys(("private", "disabled"), False)
-        siblings = [{"rfilename": name} for name in names]
-        about = {"id": found["name"], "sha": commit, "siblings": siblings, "tags": []}
-        return about | flags | dict.fromkeys(("downloads", "likes"), 0)
-
-    def entry(self, folder: Path, name: str) -> dict:
-        content = (folder / name).read_bytes()
-        oid = digest(content)[:40]
-        return {"type": "file", "path": name, "size": len(content), "oid": oid}
-
-    def send_file(self, request, path: Path, commit: str) -> None:
-        if not path.is_file():
-            return self.refuse(request, "EntryNotFound")
-        content = path.read_bytes()
+            return self.refuse("RevisionNotFound")
+        if found.re is API:
+            text = json.dumps(described(found, folder, commit, body))
+            return self.send(200, text.encode(), {"Content-Type": "application/json"})
+        if not (folder / found["file"]).is_file():
+            return self.refuse("EntryNotFound")
+        content = (folder / found["file"]).read_bytes()
         headers = {"X-Repo-Commit": commit, "ETag": f'"{digest(content)}"'}
-        self.send(request, 200, content, headers, cut=self.broken)
+        self.send(200, content, headers, cut=self.server.broken)
 
-    def send_json(self, request, value) -> None:
-        headers = {"Content-Type": "application/json"}
-        self.send(request, 200, json.dumps(value).encode(), headers)
+    do_HEAD = do_POST = do_GET
 
-    def refuse(self, request, code: str) -> None:
-        self.send(request, 404, b"{}", {"X-Error-Code": code})
+    def refuse(self, code: str) -> None:
+        self.send(404, b"{}", {"X-Error-Code": code})
 
-    def send(self, request, status, content: bytes, headers: dict, cut=False) -> None:
-        request.send_response(status)
+    def send(self, status: int, content: bytes, headers: dict, cut=False) -> None:
+        self.send_response(status)
         for name, value in {**headers, "Content-Length": len(content)}.items():
-            request.send_header(name, str(value))
-        request.end_headers()
-        if request.command != "HEAD":
-            request.wfile.write(content[: len(content) // 2] if cut else content)
+            self.send_header(name, str(value))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content[: len(content) // 2] if cut else content)
         if cut:
-            request.close_connection = True
+            self.close_connection = True
+
+
+def described(found: re.Match, folder: Path, commit: str, body: str):
+    """What the API says of a repository: itself, its files, or some of them."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+    entries = [
+        {"type": "file", "path": name, "size": len(text), "oid": digest(text)[:40]}
+        for name, text in files.items()
+    ]
+    if found["what"] == "tree":
+        inside = f"{found['path']}/" if found["path"] else ""
+        return [entry for entry in entries if entry["path"].startswith(inside)]
+    if found["what"] == "paths-info":
+        return [entry for entry in entries if entry["path"] in body]
+    about = {"id": found["name"], "sha": commit, "tags": [], "downloads": 0, "likes": 0}
+    siblings = [{"rfilename": name} for name in files]
+    return about | {"siblings": siblings, "private": False, "disabled": False}
 
 
 def digest(content: bytes) -> str:

@@ -96,7 +96,7 @@ def test_quotes_and_the_word_null_are_text_but_cells_in_quotes_are_refused(study
     table.assign(id="").to_csv(path, sep="\t", index=False, quoting=csv.QUOTE_NONE)
     assert benchmarks.read_pairs(path).drop(columns="id").equals(table)
     table.to_csv(path, sep="\t", index=False)
-    with pytest.raises(InputError, match="a cell in CSV's quotes .* in line 2"):
+    with pytest.raises(InputError, match=r"a cell in CSV's quotes .* in line 2"):
         benchmarks.read_pairs(path)
 
 

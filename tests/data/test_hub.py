@@ -22,60 +22,46 @@ from mocose_study.data.labelled import TRANSFER
 RUN = """--profile base --precision float32 --steps 2 --eval-every 2 --batch-size 8
 --corpus-size 64 --max-length 16 --eval-max-length 16 --queue-size 16 --seed 3 --out
 made"""
-TEXT = "wiki1m_for_simcse.txt"
+BERT = "google-bert/bert-base-uncased"
 START = "from mocose_study.cli import main; main()"
 
 
 @pytest.fixture
 def repositories(tiny, tmp_path):
     """What `base` asks for, under the names and revisions under which it asks."""
-    encoder, corpus = tmp_path / "hub" / "encoder", tmp_path / "hub" / "corpus"
+    names = ("encoder", "corpus", "glove", "sts")
+    encoder, corpus, glove, sts = (tmp_path / "hub" / name for name in names)
     shutil.copytree(tiny, encoder)
-    glove = tmp_path / "hub" / "glove"
-    corpus.mkdir()
-    glove.mkdir()
+    for folder in (corpus, glove, sts):
+        folder.mkdir()
     sentences = open_sentences(80)
-    (corpus / TEXT).write_text("\n".join(sentences))
-    columns = (sentences[:60], sentences[:60], sentences[20:])
-    triplets = dict(zip(("sent0", "sent1", "hard_neg"), columns, strict=True))
-    pd.DataFrame(triplets).to_csv(corpus / "nli_for_simcse.csv", index=False)
+    (corpus / "wiki1m_for_simcse.txt").write_text("\n".join(sentences))
     write_archive(corpus / "senteval.tar", sentences[:40])
-    words = {word for sentence in sentences for word in sentence.lower().split()}
+    words = sorted({word for text in sentences for word in text.lower().split()})
     with zipfile.ZipFile(glove / "glove.6B.zip", "w") as archive:
         for width in (2, 5):
-            vectors = np.random.default_rng(0).normal(size=(len(words), width)).round(3)
-            lines = (
-                " ".join(map(str, [w, *v]))
-                for w, v in zip(sorted(words), vectors, strict=True)
-            )
-            archive.writestr(f"glove.6B.{width}d.txt", "\n".join(lines))
-    found = {
-        "google-bert/bert-base-uncased": (
-            encoder,
-            PINNED["google-bert/bert-base-uncased"],
-        ),
+            vectors = pd.DataFrame(np.random.default_rng(0).normal(size=(99, width)))
+            text = vectors.set_axis(words[:99]).to_csv(sep=" ", header=False)
+            archive.writestr(f"glove.6B.{width}d.txt", text)
+    for split in ("validation", "test"):
+        path = sts / f"{split}.jsonl"
+        open_pairs("images2015", 20).to_json(path, orient="records", lines=True)
+    tasks = benchmarks.STS.values()
+    return {
+        BERT: (encoder, PINNED[BERT]),
         "datasets/princeton-nlp/datasets-for-simcse": (corpus, "f" * 40),
         "stanfordnlp/glove": (glove, "a" * 40),
+        **{f"datasets/{row['repository']}": (sts, row["revision"]) for row in tasks},
     }
-    for task, source in benchmarks.STS.items():
-        folder = tmp_path / "hub" / task
-        folder.mkdir()
-        for split in ("validation", "test"):
-            open_pairs("images2015", 20).to_json(
-                folder / f"{split}.jsonl", orient="records", lines=True
-            )
-        found[f"datasets/{source['repository']}"] = (folder, source["revision"])
-    return found
 
 
 @pytest.fixture
 def mocose(tmp_path):
     """`mocose` in a new process, since the hub's address is read once."""
-    pairs = open_pairs("images2015", 20)
     study = tmp_path / "study"
-    shutil.copytree(ROOT / "data" / "paper", study / "data" / "paper")
-    listed = benchmarks.pair_digests(pairs)
-    (study / "data" / "paper" / "sickr_test_pairs.txt").write_text("\n".join(listed))
+    paper = shutil.copytree(ROOT / "data" / "paper", study / "data" / "paper")
+    listed = benchmarks.pair_digests(open_pairs("images2015", 20))
+    (paper / "sickr_test_pairs.txt").write_text("\n".join(listed))
 
     def call(endpoint: str, *arguments: str):
         own = {"HF_ENDPOINT": endpoint, "HF_HOME": str(tmp_path / "home")}
@@ -104,23 +90,17 @@ def test_a_run_of_base_gets_all_it_needs_from_the_hub(repositories, mocose, tmp_
             assert any(f"{name}/resolve/{revision}" in line for line in hub.asked), name
 
 
-@pytest.mark.parametrize(
-    "what", ["no network", "another revision", "a broken transfer"]
-)
+@pytest.mark.parametrize("what", ["no network", "another revision", "a broken file"])
 def test_what_the_hub_does_not_give_is_one_sentence(repositories, mocose, what):
     if what == "another revision":
-        folder, _ = repositories["google-bert/bert-base-uncased"]
-        repositories["google-bert/bert-base-uncased"] = folder, "0" * 40
+        repositories[BERT] = repositories[BERT][0], "0" * 40
     with Hub(repositories) as hub:
-        hub.broken = what == "a broken transfer"
+        hub.broken = what == "a broken file"
         url = "http://127.0.0.1:9" if what == "no network" else hub.url
         done = mocose(url, "run", *RUN.split())
     assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
     last = done.stderr.strip().splitlines()[-1]
-    assert (
-        "encoder 'google-bert/bert-base-uncased' is neither a folder" in last
-        and "hub" in last
-    )
+    assert f"encoder {BERT!r} is neither a folder" in last and "the hub" in last
 
 
 def test_the_test_split_of_sickr_is_found_among_all_its_pairs(real_data):

@@ -16,21 +16,17 @@ def dropped(p: float) -> torch.Tensor:
     return (PackedDropout(p)(torch.ones(N)) == 0).float()
 
 
-def test_one_seed_one_mask():
-    assert torch.equal(dropped(0.5), dropped(0.5))
-
-
 @pytest.mark.parametrize("p", [0.05, 0.1, 0.5, 0.9])
-def test_the_rate_is_p(p):
+def test_the_rate_is_p_and_one_seed_gives_one_mask(p):
     assert dropped(p).mean() == pytest.approx(p, abs=4 * math.sqrt(p * (1 - p) / N))
+    assert torch.equal(dropped(p), dropped(p))
 
 
 @pytest.mark.parametrize("apart", [1, 2, 3, 4, 128])
 def test_values_are_dropped_independently_of_each_other(apart):
+    """Within one 64-bit number, and across."""
     found = dropped(0.3)
-    both = (
-        found[:-apart] * found[apart:]
-    ).mean()  # within one 64-bit number, and across
+    both = (found[:-apart] * found[apart:]).mean()
     assert both == pytest.approx(0.09, abs=6 * math.sqrt(0.09 * 0.91 / N))
 
 

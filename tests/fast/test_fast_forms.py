@@ -37,7 +37,7 @@ def batch(encoder: Encoder, padded: bool, shuffled: bool):
 
 
 class FixedDropout(nn.Module):
-    """Always the same mask of (batch, `length`, width); the first token gets its part."""
+    """Always the same mask of (batch, `length`, width), or its first token's part."""
 
     def __init__(self, p: float, length: int):
         super().__init__()
@@ -105,18 +105,14 @@ def test_first_token_draws_the_dropout_that_torchs_attention_draws(tiny):
     """So a run's numbers stay, whichever of the two has made it."""
     model = Encoder.load(tiny, dropout=0.3).train().model
     layer = model.encoder.layer[0].attention.self
-    hidden, parts = (
-        torch.randn(5, 7, layer.all_head_size),
-        (layer.query, layer.key, layer.value),
-    )
-    shape = (5, 7, layer.num_attention_heads, -1)
+    hidden = torch.randn(5, 7, layer.all_head_size)
+    parts, shape = (layer.query, layer.key, layer.value), (5, 7, -1, 8)  # heads, width
     query, key, value = (part(hidden).view(shape).transpose(1, 2) for part in parts)
     torch.manual_seed(3)
-    wanted = F.scaled_dot_product_attention(
-        query[:, :, :1], key, value, dropout_p=0.3
-    ).flatten(1)
+    first = F.scaled_dot_product_attention(query[:, :, :1], key, value, dropout_p=0.3)
     torch.manual_seed(3)
-    torch.testing.assert_close(first_token._attention(layer, hidden, None), wanted)
+    found = first_token._attention(layer, hidden, None)
+    torch.testing.assert_close(found, first.flatten(1))
 
 
 def test_an_unknown_structure_keeps_the_plain_pass_and_the_log_says_so(
@@ -124,11 +120,9 @@ def test_an_unknown_structure_keeps_the_plain_pass_and_the_log_says_so(
 ):
     words = AutoTokenizer.from_pretrained(tiny)
     words.save_pretrained(tmp_path)
-    sizes = dict(
-        dim=16, n_layers=1, n_heads=2, hidden_dim=32, max_position_embeddings=75
-    )
-    settings = DistilBertConfig(vocab_size=len(words), **sizes)
-    DistilBertModel(settings).save_pretrained(tmp_path)
+    sizes = {"dim": 16, "n_layers": 1, "n_heads": 2, "hidden_dim": 32}
+    sizes |= {"vocab_size": len(words), "max_position_embeddings": 75}
+    DistilBertModel(DistilBertConfig(**sizes)).save_pretrained(tmp_path)
     distilled, eager = Encoder.load(tmp_path), Encoder.load(tiny)
     eager.model.config._attn_implementation = "eager"
     before = distilled.encode(SENTENCES)
@@ -158,12 +152,8 @@ VARIANTS = {
 def test_loss_curves_are_equal(small, variant):
     changes = {"steps": 8, "eval_every": 2, "selection": "last", "dropout": 0.0}
     config = small(**changes, **VARIANTS[variant])
-    quick, slow = (fit(vary(config, fast=fast), bar=False) for fast in (True, False))
-    curves = [
-        [row["loss"] for row in fitted.progress.history] for fitted in (quick, slow)
-    ]
-    assert len(curves[0]) == 4 and curves[0] == pytest.approx(curves[1], abs=2e-4)
-    found, expected = (
-        torch.from_numpy(fitted.encode(SENTENCES)) for fitted in (quick, slow)
-    )
+    made = [fit(vary(config, fast=fast), bar=False) for fast in (True, False)]
+    curve, other = ([row["loss"] for row in m.progress.history] for m in made)
+    assert len(curve) == 4 and curve == pytest.approx(other, abs=2e-4)
+    found, expected = (torch.from_numpy(m.encode(SENTENCES)) for m in made)
     assert (found - expected).norm() < 1e-3 * expected.norm()
