@@ -1,4 +1,4 @@
-"""The encoders of this repository: made as their cards say, loadable by transformers."""
+"""The committed encoders: made as their cards say, loadable by transformers."""
 
 import json
 from dataclasses import asdict

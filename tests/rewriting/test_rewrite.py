@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections import Counter
+from string import ascii_lowercase
 
 import numpy as np
 import pytest
@@ -103,18 +104,18 @@ def test_words_are_drawn_by_their_probability(shipped, monkeypatch):
 
 
 def test_as_many_words_are_replaced_or_inserted_as_are_drawn(shipped):
-    for insert in (False, True):
-        texts = shipped.rewrite(SENTENCES, 0.4, rng(), insert)
-        for text, other in zip(SENTENCES, texts, strict=True):
-            a, b = words(text), words(other)
-            number = max(1, int(0.4 * len(a)))
-            if insert:
-                left = iter(b)
-                assert len(b) == len(a) + number and all(word in left for word in a)
-            else:
-                changed = [(x, y) for x, y in zip(a, b, strict=True) if x != y]
-                assert len(changed) == number and WORD.split(text) == WORD.split(other)
-                assert all(x[0].isupper() == y[0].isupper() for x, y in changed)
+    inserted, changed = (
+        shipped.rewrite(SENTENCES, 0.4, rng(), x) for x in (True, False)
+    )
+    for text, longer, other in zip(SENTENCES, inserted, changed, strict=True):
+        old, left = words(text), iter(words(longer))
+        number = max(1, int(0.4 * len(old)))
+        assert len(words(longer)) == len(old) + number
+        assert all(word in left for word in old)
+        pairs = [(a, b) for a, b in zip(old, words(other), strict=True) if a != b]
+        assert len(pairs) == number and WORD.split(text) == WORD.split(other)
+        assert all(a[0].isupper() == b[0].isupper() for a, b in pairs)
+    for insert in (True, False):
         odd = shipped.rewrite(ODD, 1.0, rng(), insert)
         assert odd[1:] == ODD[1:] and "3.5 %" in odd[0]
 
@@ -152,20 +153,19 @@ def test_a_roberta_with_byte_level_words(tmp_path):
 @pytest.fixture
 def wmt19(tmp_path):
     """A folder with a random translator of the paper's class, of letters."""
-    letters = "abcdefghijklmnopqrstuvwxyz."
-    entries = [*"<s> <pad> </s> <unk>".split(), *letters]
-    entries += [letter + "</w>" for letter in letters]
+    entries = [*"<s> <pad> </s> <unk>".split(), *ascii_lowercase]
+    entries += [letter + "</w>" for letter in ascii_lowercase]
     vocabulary, merges = tmp_path / "vocabulary.json", tmp_path / "merges.txt"
     vocabulary.write_text(json.dumps({entry: i for i, entry in enumerate(entries)}))
     merges.write_text("")
-    sizes = {"layers": 1, "ffn_dim": 16, "attention_heads": 2}.items()
-    sizes = {f"{s}_{n}": size for s in ("encoder", "decoder") for n, size in sizes}
-    sizes |= dict(src_vocab_size=len(entries), tgt_vocab_size=len(entries), d_model=16)
     langs, files = ["en", "de"], map(str, (vocabulary, vocabulary, merges))
     FSMTTokenizer(langs, *files).save_pretrained(tmp_path)
+    sizes = {"layers": 1, "ffn_dim": 16, "attention_heads": 2}.items()
+    sizes = {f"{s}_{n}": size for s in ("encoder", "decoder") for n, size in sizes}
+    sizes |= {f"{s}_vocab_size": len(entries) for s in ("src", "tgt")}
+    sizes |= {"d_model": 16, "max_position_embeddings": 40}
+    settings = FSMTConfig(langs=langs, num_beams=2, init_std=0.8, **sizes)
     torch.manual_seed(3)
-    most = dict(max_position_embeddings=40, num_beams=2, init_std=0.8)
-    settings = FSMTConfig(langs=langs, **sizes, **most)
     FSMTForConditionalGeneration(settings).save_pretrained(tmp_path)
     return tmp_path
 
