@@ -25,7 +25,6 @@ OPEN_TESTS = ("images2015", "snli2017", "postediting2016")
 SAMPLE = 60  # pairs of each open task
 OUTSIDE = ("SICK-R", "STS-B")  # tasks with pairs for training, which nothing trains on
 BENCHMARKS = ("open", "sample", "real")
-HUB_SPLITS = {"dev": "validation", "test": "test", "train": "train"}
 PAIR_COLUMNS = ("score", "sentence1", "sentence2")
 QUOTED = "has a cell in CSV's quotes (pandas writes none with quoting=csv.QUOTE_NONE)"
 STS = {row["task"]: row for row in read_csv(__package__, "sts")}
@@ -98,7 +97,8 @@ def sts_pairs(task: str, split: str = "test", benchmark: str = "real") -> pd.Dat
     source = STS[task]
     if here := local(source["file"].format(split=split)):
         return read_pairs(here)
-    at = {"split": HUB_SPLITS[split], "revision": source["revision"]}
+    there = {"dev": "validation"}.get(split, split)
+    at = {"split": there, "revision": source["revision"]}
     with asking_the_hub(f"give {task}, which is not in the data folder"):
         frame = datasets.load_dataset(source["repository"], **at).to_pandas()
     frame = frame.assign(subset=frame.get("genre", task))[["subset", *PAIR_COLUMNS]]
@@ -196,16 +196,15 @@ def outside_tables() -> Tables:
 
 def _own_tables(names: str, split: str) -> Tables:
     """Tables of files of one's own, each named after its file."""
-    tables = {}
-    for path in map(Path, own_files(names)):
+    files = [Path(name) for name in own_files(names)]
+    for path in files:
         if not path.is_file():
             what = f"there is no benchmark {str(path)!r}"
             known = ", ".join(BENCHMARKS)
             raise InputError(f"{what}; choose one of {known}, or give a file.")
-        if (name := f"{path.stem} {split}") in tables:
-            what = f"two files of the benchmark are called {path.stem!r}"
-            raise InputError(f"{what}; rename one.")
-        tables[name] = read_pairs(path)
+    tables = {f"{path.stem} {split}": read_pairs(path) for path in files}
+    if len(tables) < len(files):
+        raise InputError(f"two files of {names!r} have the same name; rename one.")
     return tables
 
 

@@ -92,8 +92,7 @@ def data_file(name: str, own: bool = True) -> Path:
     if name in ON_HUB:
         return local(name) or from_hub(name)
     if (data := folder()) is None:
-        what = f"{name!r} needs a data folder"
-        raise InputError(f"{what}; give --data or MOCOSE_DATA.")
+        raise InputError(f"{name!r} needs a data folder; give --data or MOCOSE_DATA.")
     return checked(data, name)
 
 

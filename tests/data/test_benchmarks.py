@@ -53,7 +53,7 @@ def test_files_of_ones_own_test_and_one_named_chooses(study):
     assert list(benchmarks.dev_tables(str(a), str(b))) == ["b dev"]
     a.write_text(farm.table(farm.PAIRS[1:]))  # changed in place: read again
     assert benchmarks.test_tables(f"{a},{b}")["a test"]["score"].tolist() == [0.5, 3.0]
-    with pytest.raises(InputError, match="two files of the benchmark are called 'a'"):
+    with pytest.raises(InputError, match=r"two files of .* have the same name"):
         benchmarks.test_tables(f"{a},{b},{a}")
     commas = own(study, farm.table(), "a, b.tsv")  # one file alone may have some
     assert list(benchmarks.dev_tables("open", str(commas))) == ["a, b dev"]
@@ -66,12 +66,8 @@ USELESS = {
     "equal": (HEADER + ONE + ONE, "scores that are all equal"),
     "two columns": ("score\tsentence1\n3\tA hen.\n", "no column 'sentence2'; it needs"),
     "nan": (HEADER + ONE + "nan\tA.\tB.\n", "score that is no number in line 3"),
-    "no first": (HEADER + ONE + "2\t\tFour.\n", "empty sentence in line 3"),
     "no second": (HEADER + ONE + "2\tFour.\t  \n", "empty sentence in line 3"),
-    "no subset": (
-        "subset\tscore\tsentence1\tsentence2\na\t1\tA.\tB.\n\t2\tC.\tD.\n",
-        "empty subset in line 3",
-    ),
+    "no subset": (f"subset\t{HEADER}a\t{ONE}\t{TWO}", "empty subset in line 3"),
     "a name twice": ("score\tscore\tsentence1\tsentence2\n", "a header of names"),
     "short": (HEADER + ONE + "2\tThree.\n", "2 cells in line 3, but its header has 3"),
     "long": (HEADER + "1\tA.\tB.\tx\n", "4 cells in line 2, but its header has 3"),
@@ -82,9 +78,7 @@ USELESS = {
 
 
 @pytest.mark.parametrize("content, told", USELESS.values(), ids=USELESS)
-def test_a_useless_file_of_pairs_is_one_sentence_with_file_and_line(
-    study, content, told
-):
+def test_a_useless_file_of_pairs_is_one_sentence(study, content, told):
     with pytest.raises(InputError, match=told) as caught:
         benchmarks.read_pairs(own(study, content))
     assert "mine.tsv" in str(caught.value) and "\n" not in str(caught.value)
