@@ -1,6 +1,5 @@
 """A small data folder of made-up sentences, of the right form."""
 
-import hashlib
 import lzma
 from pathlib import Path
 
@@ -36,11 +35,3 @@ def make(folder: Path) -> Path:
     for name in STS:
         (folder / "sts" / f"{name}.tsv").write_text(table())
     return folder
-
-
-def write_sums(folder: Path) -> None:
-    files = sorted(path for path in folder.rglob("*.*") if path.is_file())
-    sums = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
-    names = [path.relative_to(folder).as_posix() for path in files]
-    lines = (f"{s}  {name}\n" for s, name in zip(sums, names, strict=True))
-    (folder / "SHA256SUMS").write_text("".join(lines))
