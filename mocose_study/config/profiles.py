@@ -4,7 +4,7 @@ All of them stand in `profiles.toml`. A profile and a preset change fields of a 
 `configure` puts them together.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Literal
 
 from .config import Config, check_names, choose, read_toml, tuples
@@ -44,12 +44,9 @@ class Profile:
     seeds: int  # of every point; fewer than five give no verdict
 
 
-def _profile(shared: list[str], **own) -> Profile:
-    """A table of `profiles.toml`, with those that it shares with others."""
-    parts = [*(_READ["shared"][name] for name in shared), own]
-    values = {k: v for part in parts for k, v in part.items()}
-    about = {f.name: values.pop(f.name) for f in fields(Profile) if f.name in values}
-    return Profile(values, **about)
+def _profile(shared: str, width: int, seeds: int, **own) -> Profile:
+    """A table of `profiles.toml`, with the fields that it shares with others."""
+    return Profile(_READ["shared"][shared] | own, width, seeds)
 
 
 _READ = read_toml(__package__, "profiles")

@@ -63,8 +63,6 @@ def digest(name: str) -> str:
     """
     if not (folder := locate(name)):
         return revision_of(name) or name
-    files = [
-        path for path in sorted(folder.rglob("*")) if path.suffix in WEIGHTS + TEXTS
-    ]
-    files = [path for path in files if path.name != RECORD]
-    return "".join(f"{path.relative_to(folder)} {sha256(path)} " for path in files)
+    paths = (p for p in sorted(folder.rglob("*")) if p.suffix in WEIGHTS + TEXTS)
+    files = {p.relative_to(folder): sha256(p) for p in paths if p.name != RECORD}
+    return "".join(f"{name} {content} " for name, content in files.items())

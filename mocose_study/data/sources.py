@@ -122,10 +122,10 @@ def revision_on_hub(repository: str, kind: str = "model") -> str | None:
     """
     name = f"{kind}s--{repository.replace('/', '--')}"
     main = Path(constants.HF_HUB_CACHE, name, "refs", "main")
-    if main.is_file():
-        return main.read_text().strip()
+    about = {"repo_type": kind, "timeout": 10}
     try:
-        about = {"repo_type": kind, "timeout": 10}
+        if main.is_file():
+            return main.read_text().strip()
         return huggingface_hub.HfApi().repo_info(repository, **about).sha
     except Exception:  # no network, no such repository, a name that none can have
         return None
