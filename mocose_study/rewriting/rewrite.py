@@ -34,7 +34,7 @@ SPELLINGS = tuple((re.compile(right), wrong) for right, wrong in PAIRS)
 TOP = 100  # most probable words, one of which is drawn; nlpaug's default
 WORD_STARTS = ("Ġ", "▁")  # of byte-level BPE, of sentencepiece
 MASKED_BATCH, ANSWERED_BATCH = 128, 32  # texts
-LONGEST = 512  # tokens, of a model that names no limit
+LONGEST = 512  # tokens, at most, and of a model that names no limit
 
 
 def drawn_words(text: str, rate: float, rng: np.random.Generator) -> list[re.Match]:
@@ -46,11 +46,9 @@ def drawn_words(text: str, rate: float, rng: np.random.Generator) -> list[re.Mat
 
 def replaced(text: str, words: Sequence[re.Match], new: Sequence[str]) -> str:
     """`text` with new[i] in place of words[i], which stand in the order of the text."""
-    pieces, end = [], 0
-    for word, other in zip(words, new, strict=True):
-        pieces += [text[end : word.start()], other]
-        end = word.end()
-    return "".join([*pieces, text[end:]])
+    for word, other in reversed(list(zip(words, new, strict=True))):
+        text = text[: word.start()] + other + text[word.end() :]
+    return text
 
 
 # --- typos ---
@@ -119,8 +117,7 @@ def head_of(model: torch.nn.Module) -> torch.nn.Module:
 def batches(model, tokenizer, texts: list[str], size: int):
     """(row numbers, input on the model's device) of texts of similar length."""
     first, rows = position_rows(model)
-    limit = (rows or -1) - first  # not positive where the model names none
-    limit = min(limit, LONGEST) if limit > 0 else LONGEST
+    limit = min(rows - first, LONGEST) if rows and rows > first else LONGEST
     ids = tokenizer(texts, truncation=True, max_length=limit)["input_ids"]
     order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
     for start in range(0, len(order), size):
