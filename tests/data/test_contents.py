@@ -78,21 +78,24 @@ def test_without_the_data_the_record_says_what_the_studys_runs_have_read(
     assert contents.digests(config, READS) == recorded
 
 
-def test_an_encoder_of_the_hub_is_fetched_and_named_by_its_revision(tiny, monkeypatch):
-    roberta = "FacebookAI/roberta-base"
+def test_an_encoder_of_the_hub_is_fetched_and_named_by_its_revision(
+    tmp_path, monkeypatch
+):
+    roberta, asked = "FacebookAI/roberta-base", []
     assert encoders.digest(roberta) == encoders.PINNED[roberta]
-    known, asked = {"some/encoder": "f00"}, []
-    monkeypatch.setattr(encoders, "revision_on_hub", known.get)
-
-    def snapshot(name, revision, allow_patterns):
-        asked.append((name, revision))
-        return str(tiny)
-
-    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
+    monkeypatch.setattr(encoders, "revision_on_hub", {"some/encoder": "f00"}.get)
     assert encoders.digest("some/encoder") == "f00"
     assert encoders.digest("other/one") == "other/one"
-    assert encoders.source("some/encoder") == tiny
-    assert asked == [("some/encoder", "f00")]
+
+    def snapshot(name, revision, allow_patterns):
+        asked.append((name, revision, allow_patterns[-1]))
+        return str(tmp_path)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
+    (tmp_path / "pytorch_model.bin").touch()  # the other form is asked for first
+    assert encoders.source("some/encoder") == tmp_path
+    forms = ("*.safetensors", "*.bin")
+    assert asked == [("some/encoder", "f00", form) for form in forms]
     with pytest.raises(InputError, match="neither a folder under data/encoders"):
         encoders.source("other/one")
 
