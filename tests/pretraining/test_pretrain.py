@@ -164,7 +164,7 @@ def test_make_encoder_leaves_what_plain_transformers_loads(text, study):
 def test_ten_kills_change_no_weight(pretrained, study, eager, monkeypatch):
     """SIGKILL at random moments, between two of them at least one more start."""
     monkeypatch.setattr(p, "NOTE_EVERY", 7)
-    config, begun = replace(SMALL, steps=60), time.monotonic()
+    config, begun = replace(SMALL, steps=60, dropout=0.1), time.monotonic()
     whole, weights = made(pretrained("whole", config))
     span, rng = time.monotonic() - begun, random.Random(0)
     fork, steps = multiprocessing.get_context("fork"), [0]
