@@ -25,41 +25,41 @@ def after_each_step(call: Callable[[], object]) -> Iterator[None]:
         hook.remove()
 
 
-@contextmanager
-def interrupted_by_checkpoint(checkpoint: Checkpoint) -> Iterator[None]:
-    """Within a training Ctrl-C lets a step end, and then writes a checkpoint.
+class Interruptible(Checkpoint):
+    """A checkpoint that Ctrl-C writes behind the step in which it comes."""
 
-    A second one, or one before the first step, ends it at once. Nothing changes where
-    Ctrl-C means something else.
-    """
-    usual = [n for n in INTERRUPTS if signal.getsignal(n) is signal.default_int_handler]
-    if threading.current_thread() is not threading.main_thread():
-        usual = []
-    due, write, asked, training = checkpoint.due, checkpoint.write, [], []
+    training = asked = False
 
-    def ask(*_) -> None:
-        if asked or not training:
-            raise KeyboardInterrupt
-        asked.append(True)
+    def due(self) -> bool:
+        self.training = True
+        return self.asked or super().due()
 
-    def due_now() -> bool:
-        training.append(True)
-        return bool(asked) or due()
-
-    def write_and_end(state: dict) -> None:
-        write(state)
-        if asked:
+    def write(self, state: dict) -> None:
+        super().write(state)
+        if self.asked:
             raise KeyboardInterrupt
 
-    checkpoint.due, checkpoint.write = due_now, write_and_end
-    for number in usual:
-        signal.signal(number, ask)
-    try:
-        yield
-    finally:
-        checkpoint.due, checkpoint.write = due, write
+    def ask(self, *_) -> None:
+        if self.asked or not self.training:
+            raise KeyboardInterrupt
+        self.asked = True
+
+    @contextmanager
+    def interrupted(self) -> Iterator[None]:
+        """Within a training. A second Ctrl-C, or one before a step, ends it at once.
+
+        Nothing changes where Ctrl-C means something else.
+        """
+        plain = signal.default_int_handler
+        main = threading.current_thread() is threading.main_thread()
+        usual = [n for n in INTERRUPTS if main and signal.getsignal(n) is plain]
         for number in usual:
-            signal.signal(number, signal.default_int_handler)
+            signal.signal(number, self.ask)
+        try:
+            yield
+        finally:
+            for number in usual:
+                signal.signal(number, plain)
 
 
 def seconds_of(configs: Iterable[Config], records: Iterable[dict]) -> float | None:
@@ -67,13 +67,14 @@ def seconds_of(configs: Iterable[Config], records: Iterable[dict]) -> float | No
 
     Runs of the same method count, or all where there is none of it.
     """
-    rows = [
-        (r["config"]["method"], r["seconds"] / r["config"]["steps"]) for r in records
-    ]
-    paces = pd.DataFrame(rows, columns=["method", "pace"])
-    if paces.empty:
+    rows = (
+        (r["config"]["method"], r["seconds"], r["config"]["steps"]) for r in records
+    )
+    table = pd.DataFrame(rows, columns=["method", "seconds", "steps"])
+    if table.empty:
         return None
-    known, other = paces.groupby("method")["pace"].mean(), paces["pace"].mean()
+    pace = table["seconds"] / table["steps"]
+    known, other = pace.groupby(table["method"]).mean(), pace.mean()
     return float(sum(c.steps * known.get(c.method, other) for c in configs))
 
 

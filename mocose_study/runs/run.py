@@ -8,11 +8,9 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from mocose_lib import Encoder
 from mocose_study.config import Config, InputError
 from mocose_study.data import benchmarks
 from mocose_study.data.atomic import sweep
-from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.data.corpora import load_corpus
 from mocose_study.data.files import cache_folder, study_folder
 from mocose_study.data.git import code_at
@@ -22,12 +20,12 @@ from mocose_study.fast.processor import check_precision, default_device
 from mocose_study.fast.ranks import ranks
 from mocose_study.rewriting import text_augment
 from mocose_study.systems import SYSTEMS, check, digests, fit
-from mocose_study.systems.base import Fitted, load_encoder
+from mocose_study.systems.base import Fitted, check_positions, load_encoder
 
 from .files import read_run, read_whole, run_file, run_id, write_run
 from .measure import measured
 from .pool import outcomes, worker_count
-from .progress import Bar, after_each_step
+from .progress import Bar, Interruptible, after_each_step
 
 log = logging.getLogger(__name__)
 SHARED = (  # fields that decide what runs train on
@@ -81,18 +79,10 @@ def make_run(
     return True
 
 
-def try_run(config: Config, bar: bool = True) -> dict:
-    """The record of a run of one's own, kept in the study's folder runs/."""
-    prepare([config], bar)
-    path = run_file(config, "", study_folder() / "runs")
-    make_run(config, path, bar=bar)
-    return read_run(path)
-
-
-def checkpoint_of(name: str) -> Checkpoint:
+def checkpoint_of(name: str) -> Interruptible:
     """Where the run of that name is kept while it trains."""
     path = study_folder() / "data" / "checkpoints" / f"{name}.pt"
-    return Checkpoint(path, code_at())
+    return Interruptible(path, code_at())
 
 
 def prepare(configs: Sequence[Config], bar: bool = False) -> None:
@@ -106,10 +96,8 @@ def prepare(configs: Sequence[Config], bar: bool = False) -> None:
             raise InputError("benchmark = '' names no pairs; leave it out.")
         own = config.benchmark not in benchmarks.BENCHMARKS
         if own and config.selection == "dev" and not config.dev:
-            warn_once(
-                "without --dev, English image captions (images2014) choose the "
-                "checkpoint"
-            )
+            captions = "English image captions (images2014)"
+            warn_once(f"without --dev, {captions} choose the checkpoint")
     if any(config.transfer for config in configs):
         transfer_tasks()
     sharing = list({attrgetter(*SHARED.split())(c): c for c in configs}.values())
@@ -118,21 +106,11 @@ def prepare(configs: Sequence[Config], bar: bool = False) -> None:
         text_augment.check(config, load_corpus(config.corpus, config.corpus_size))
     for config in sorted(sharing, key=lambda c: c in rewritten):  # these take long
         encoder = load_encoder(config, device if config in rewritten else "cpu")
-        check_length(config, encoder)
+        if config.eval_max_length > Config.eval_max_length:  # the default may be cut
+            check_positions(config, encoder, "eval_max_length")
         benchmarks.dev_tables(config.benchmark, config.dev, config.selection == "blind")
         benchmarks.test_tables(config.benchmark)
         SYSTEMS[config.method].inputs(config, encoder, bar)
-
-
-def check_length(config: Config, encoder: Encoder) -> None:
-    """Raises InputError where more tokens are asked for than the encoder reads.
-
-    The default is no question: an encoder that reads less takes what it can.
-    """
-    asked, most = config.eval_max_length, encoder.positions
-    if asked > max(most, Config.eval_max_length):
-        name = f"{config.encoder!r} reads only {most} tokens"
-        raise InputError(f"eval_max_length = {asked}, but {name}.")
 
 
 def run_grid(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import torch
@@ -85,10 +86,10 @@ def remember_ids(encoder: Encoder) -> None:
     plain, known = encoder.tokenize, IDS.setdefault(key, {})
 
     def tokenize(sentences: list[str], max_length: int | None = None):
-        if max_length or len(sentences) > REMEMBERED or len(known) > REMEMBERED:
+        if max_length or len(sentences) + len(known) > REMEMBERED:
             return plain(sentences, max_length)
-        if new := [s for s in sentences if s not in known]:
-            known.update(zip(new, plain(new), strict=True))
+        new = [s for s in sentences if s not in known]
+        known.update(zip(new, plain(new), strict=True))
         return [known[s] for s in sentences]
 
     encoder.tokenize = tokenize
@@ -106,10 +107,10 @@ def training_ids(config: Config, encoder: Encoder, bar: bool = False):
     return text_augment.with_views(config, corpus, ids, *words, bar)
 
 
-def check_positions(config: Config, encoder: Encoder) -> None:
-    """Raises InputError when the encoder cannot read `max_length` tokens."""
-    if config.max_length > encoder.positions:
-        what = f"max_length = {config.max_length}, but {config.encoder!r} reads only"
+def check_positions(config: Config, encoder: Encoder, field="max_length") -> None:
+    """Raises InputError when the encoder cannot read so many tokens."""
+    if (asked := getattr(config, field)) > encoder.positions:
+        what = f"{field} = {asked}, but {config.encoder!r} reads only"
         raise InputError(f"{what} {encoder.positions} tokens.")
 
 
@@ -159,18 +160,19 @@ class Evaluation:
             measured["test"] = evaluate(self.last, self.test)["average"]
         return measured
 
-    def options(self, checkpoint, bar: bool) -> dict:
-        """How a training is measured, chosen and kept: arguments of `Trainer.run`."""
+    def fitted(
+        self, train: Callable[..., Progress], encoder: Encoder, checkpoint, bar: bool
+    ) -> Fitted:
+        """The chosen weights. The vectors of the last step are not made anew.
+
+        `train` takes the arguments of `Trainer.run` that say how it is measured.
+        """
         choose = self.config.selection != "last"
         looks = {"evaluate": self, "choose": choose, "probe": self.probe}
-        return {**looks, "checkpoint": checkpoint, "bar": bar}
-
-    def fitted(self, progress: Progress, encoder: Encoder) -> Fitted:
-        """The chosen weights. The vectors of the last step are not made anew."""
+        progress = train(**looks, checkpoint=checkpoint, bar=bar)
         last = progress.best_step in (0, self.config.steps)
-        return Fitted(
-            self.last if self.last and last else self.encode, progress, encoder
-        )
+        encode = self.last if self.last and last else self.encode
+        return Fitted(encode, progress, encoder)
 
 
 class Model(System, nn.Module):
@@ -223,7 +225,6 @@ def train_system(config: Config, model: Model, checkpoint=None, bar=True) -> Fit
     """Trains `model` in place and leaves the chosen weights in it."""
     torch.manual_seed(config.seed)
     evaluation = Evaluation(config, model.encode, model.encode)
-    options = evaluation.options(checkpoint, bar)
     trainer = SystemTrainer(config, model.train(), model)
-    progress = trainer.run(model.examples, name=config.method, **options)
-    return evaluation.fitted(progress, model.encoder)
+    train = partial(trainer.run, model.examples, name=config.method)
+    return evaluation.fitted(train, model.encoder, checkpoint, bar)

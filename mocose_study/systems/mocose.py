@@ -1,5 +1,7 @@
 """MoCoSE (Cao et al. 2022), equations 1-3, Algorithm 1: `mocose_lib.train`."""
 
+from functools import partial
+
 import torch
 
 from mocose_lib import Encoder, train
@@ -62,6 +64,5 @@ class MoCoSE(System):
         encoder = load_encoder(config, device)
         text = TrainingText(training_ids(config, encoder, bar))
         evaluation = Evaluation(config, encode_as(config, encoder), encoder.encode)
-        options = evaluation.options(checkpoint, bar)
-        progress = train(encoder, text, config, ranks=ranks(), **options)
-        return evaluation.fitted(progress, encoder)
+        training = partial(train, encoder, text, config, ranks=ranks())
+        return evaluation.fitted(training, encoder, checkpoint, bar)

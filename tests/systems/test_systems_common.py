@@ -16,11 +16,11 @@ from mocose_study.data import benchmarks
 from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.fast import states as fast_states
 from mocose_study.systems import (
+    KINDS,
     SWITCHES,
     SYSTEMS,
     base,
     check,
-    complete,
     digests,
     draws,
     fit,
@@ -57,22 +57,11 @@ def make(small, tmp_path):
 
 
 # --- facts ---
-def test_a_system_that_forgets_a_fact_is_an_error():
-    class Forgetful(SimCSE):
-        name, label = "forgetful", "Forgetful"
-
-    with pytest.raises(TypeError, match="Forgetful does not say its colour"):
-        complete(Forgetful)
-    for fact in ("reads", "own", "draws", "pooler", "saved_whole"):
-        facts = {k: getattr(SimCSE, k) for k in System.__annotations__ if k != fact}
-        with pytest.raises(TypeError, match=f"does not say its {fact}$"):
-            complete(type("Forgetful", (System,), facts))
-
-
 def test_the_facts_agree_with_the_config(study):
-    looks = {(kind.label, kind.colour) for kind in SYSTEMS.values()}
-    assert len(looks) == len(SYSTEMS)
-    for kind in SYSTEMS.values():
+    for fact in ("name", "label", "colour"):
+        assert len({getattr(kind, fact) for kind in KINDS}) == len(KINDS), fact
+    for kind in KINDS:
+        assert all(hasattr(kind, fact) for fact in System.__annotations__)
         assert {*kind.reads, *kind.own} <= {*FIELDS} and not {*SWITCHES} - {*FIELDS}
         assert set(digests(Config(method=kind.name))) >= {"benchmark"}
     assert not draws(Config(method="untrained"))
