@@ -68,7 +68,8 @@ FILES = {
 
 def sentence_of(error: InputError) -> str:
     """Its text. It is one line, with a full stop or a question mark at its end."""
-    assert re.fullmatch(".*[.?]", text := str(error))
+    text = str(error)
+    assert re.fullmatch(".*[.?]", text)
     return text
 
 
