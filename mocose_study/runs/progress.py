@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 import pandas as pd
 from torch.optim.optimizer import register_optimizer_step_post_hook
-from tqdm.auto import tqdm
 
 from mocose_study.config import Config
 from mocose_study.data.checkpoint import Checkpoint
@@ -76,33 +75,3 @@ def seconds_of(configs: Iterable[Config], records: Iterable[dict]) -> float | No
     pace = table["seconds"] / table["steps"]
     known, other = pace.groupby(table["method"]).mean(), pace.mean()
     return float(sum(c.steps * known.get(c.method, other) for c in configs))
-
-
-class Bar(tqdm):
-    """Steps of all runs of a grid, and the time left by the runs that are finished."""
-
-    def __init__(self, name, todo: list[Config], records, workers: int, shown: bool):
-        self.todo, self.records, self.skipped = todo, list(records), 0
-        self.workers, self.runs = max(min(workers, len(todo)), 1), len(todo)
-        steps = sum(config.steps for config in todo)
-        form = "{l_bar}{bar}| {n_fmt}/{total_fmt} steps{postfix}"
-        super().__init__(desc=name, total=steps, disable=not shown, bar_format=form)
-        self.total, self.n = steps, 0
-        self.count(0)
-
-    def count(self, steps: int) -> None:
-        """So many steps of an optimiser have been made in all."""
-        self.counted, done = steps, min(steps + self.skipped, self.total)
-        whole, left = seconds_of(self.todo, self.records), "see the first finished run"
-        if whole is not None and self.total:
-            seconds = whole * (1 - done / self.total) / self.workers
-            left = f"{self.format_interval(seconds)} left"
-        self.told = f"{self.runs} runs, {left}"
-        self.set_postfix_str(self.told, refresh=not steps)
-        self.update(done - self.n)
-        self.n = done
-
-    def finish(self, config: Config, steps: int, record: dict | None) -> None:
-        """A run has ended after so many of these steps, or has failed."""
-        self.runs, self.skipped = self.runs - 1, self.skipped + config.steps - steps
-        self.records += [record] if record else []

@@ -7,6 +7,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+from tqdm.auto import tqdm
 
 from mocose_study.config import Config, InputError
 from mocose_study.data import benchmarks
@@ -22,10 +23,10 @@ from mocose_study.rewriting import text_augment
 from mocose_study.systems import SYSTEMS, check, digests, fit
 from mocose_study.systems.base import Fitted, check_positions, load_encoder
 
-from .files import read_run, read_whole, run_file, run_id, write_run
+from .files import read_run, read_whole, run_file, write_run
 from .measure import measured
 from .pool import outcomes, worker_count
-from .progress import Bar, Interruptible, after_each_step
+from .progress import Interruptible, after_each_step
 
 log = logging.getLogger(__name__)
 SHARED = (  # fields that decide what runs train on
@@ -136,31 +137,38 @@ def run_grid(
         checkpoint_of(paths[config].stem).delete()
     if missing:
         prepare(missing, bar)
-    done = filter(None, records.values())
-    with Bar(f"{profile} runs", missing, done, workers, bar and missing) as steps:
-        todo = _round(missing, paths, workers, False, steps, failures)
+    steps, shown = sum(config.steps for config in missing), bar and missing
+    form = "{l_bar}{bar}| {n_fmt}/{total_fmt} steps, {remaining} left{postfix}"
+    options = {"bar_format": form, "smoothing": 0, "disable": not shown}
+    with tqdm(desc=f"{profile} runs", total=steps, **options) as progress:
+        todo = _round(missing, paths, workers, False, progress, failures)
         if todo:
             log.info("waiting for %d runs that another process makes", len(todo))
-        _round(todo, paths, workers, True, steps, failures)
+        _round(todo, paths, workers, True, progress, failures)
     if failures:
         told = "; ".join(failures[:3])
         raise InputError(f"{len(failures)} of {len(missing)} runs failed; {told}.")
     return list(paths.values())
 
 
-def _round(configs, paths, workers, wait, bar: Bar, failures: list[str]) -> list:
+def _round(configs, paths, workers, wait, bar: tqdm, failures: list[str]) -> list:
     """Runs what no other process makes, and returns the rest; with `wait` all."""
-    elsewhere = []
-    attempt, before = partial(_attempt, wait=wait), bar.counted
+    elsewhere, before = [], bar.n
     jobs = [(config, paths[config]) for config in configs]
-    told = outcomes(attempt, jobs, workers, lambda steps: bar.count(before + steps))
-    for (config, path), steps, error in told:
+
+    def count(steps: int) -> None:
+        bar.update(before + steps - bar.n)
+
+    for job, steps, error in outcomes(
+        partial(_attempt, wait=wait), jobs, workers, count
+    ):
+        config, path = job
         if error:
-            failures.append(f"{run_id(config)}: {str(error).rstrip('.')}")
-        if steps is None and not error:
+            failures.append(f"{path.stem}: {str(error).rstrip('.')}")
+        elif steps is None:
             elsewhere.append(config)
         else:
-            bar.finish(config, steps or 0, read_whole(path))
+            bar.total += steps - config.steps  # a checkpoint had some, or it has none
     return elsewhere
 
 

@@ -20,7 +20,7 @@ from mocose_study.data.git import code_at
 from mocose_study.fast import processor
 from mocose_study.runs import files, measure, run
 from mocose_study.runs.files import finite, read_run, read_whole, run_file, run_id
-from mocose_study.runs.progress import Bar, seconds_of
+from mocose_study.runs.progress import seconds_of
 
 PINNED = "edd0d6e414cd0013"  # of all defaults; see the test that reads it
 
@@ -279,20 +279,25 @@ def test_the_number_of_workers_may_come_from_the_environment(monkeypatch):
             run.worker_count(wanted)
 
 
-def test_the_bar_counts_steps_over_all_runs_and_tells_the_time_by_finished_ones(small):
-    """Two of four steps a second: ten runs of six steps take 30 s on one process, less
-    what is done; a run that went on from a checkpoint has made fewer steps itself."""
+def test_the_bar_counts_the_steps_of_all_runs_that_have_yet_to_be_made(
+    small, eager, monkeypatch, capsys
+):
+    """Without those that a checkpoint has, and those of systems that are not trained."""
+    half = small(seed=1)
+    with monkeypatch.context() as once, pytest.raises(KeyboardInterrupt):
+        once.setattr(measure, "evaluate", stop)
+        made(half)
+    configs = [small(), small(method="simcse"), half, small(method="untrained")]
+    run.run_grid(configs, "quick", workers=0)
+    bars = capsys.readouterr().err
+    assert " 0/24 steps, ? left" in bars and " 12/12 steps, 00:00 left" in bars
+
+
+def test_the_time_of_runs_is_that_of_a_step_of_finished_ones(small):
     records = [{"seconds": 3.0, "config": {"method": "mocose", "steps": 6}}]
-    configs = [small(seed=seed) for seed in range(10)]
-    bar = Bar("", configs, records, 1, False)
-    assert bar.total == 60 and "10 runs, 00:30 left" in bar.told
-    bar.count(4)
-    bar.finish(configs[0], 4, None)  # two steps came from a checkpoint
-    bar.count(10)
-    assert bar.n == 12 and "9 runs, 00:24 left" in bar.told
-    other = small(method="simcse", steps=60)
-    assert seconds_of([other], records) == 30 and seconds_of([other], []) is None
-    assert "see the first" in Bar("", configs, [], 1, False).told
+    for method in ("mocose", "simcse"):
+        assert seconds_of([small(method=method, steps=60)], records) == 30
+    assert seconds_of([small()], []) is None
 
 
 SCRIPT = """
