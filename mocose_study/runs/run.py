@@ -130,15 +130,14 @@ def run_grid(
     """
     workers = worker_count(workers)
     paths = {config: run_file(config, profile, folder) for config in configs}
-    records = {config: read_whole(path) for config, path in paths.items()}
-    missing = [config for config, record in records.items() if not record]
+    missing = [config for config, path in paths.items() if not read_whole(path)]
     failures: list[str] = []
-    for config in records.keys() - missing:  # a kill may have come right after the file
+    for config in paths.keys() - missing:  # a kill may have come right after the file
         checkpoint_of(paths[config].stem).delete()
     if missing:
         prepare(missing, bar)
     steps, shown = sum(config.steps for config in missing), bar and missing
-    form = "{l_bar}{bar}| {n_fmt}/{total_fmt} steps, {remaining} left{postfix}"
+    form = "{l_bar}{bar}| {n_fmt}/{total_fmt} steps, {remaining} left"
     options = {"bar_format": form, "smoothing": 0, "disable": not shown}
     with tqdm(desc=f"{profile} runs", total=steps, **options) as progress:
         todo = _round(missing, paths, workers, False, progress, failures)
@@ -153,16 +152,13 @@ def run_grid(
 
 def _round(configs, paths, workers, wait, bar: tqdm, failures: list[str]) -> list:
     """Runs what no other process makes, and returns the rest; with `wait` all."""
-    elsewhere, before = [], bar.n
+    elsewhere, before, attempt = [], bar.n, partial(_attempt, wait=wait)
     jobs = [(config, paths[config]) for config in configs]
 
     def count(steps: int) -> None:
         bar.update(before + steps - bar.n)
 
-    for job, steps, error in outcomes(
-        partial(_attempt, wait=wait), jobs, workers, count
-    ):
-        config, path = job
+    for (config, path), steps, error in outcomes(attempt, jobs, workers, count):
         if error:
             failures.append(f"{path.stem}: {str(error).rstrip('.')}")
         elif steps is None:

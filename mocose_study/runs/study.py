@@ -60,8 +60,8 @@ def study(profile: str, wanted: str = "", workers: int | None = None) -> None:
             run_grid(configs, profile, workers)
         except InputError as failed:
             failures.append(str(failed))
-        paths = {n: [run_file(c, profile) for c in found] for n, found in runs.items()}
-        whole = (n for n, files in paths.items() if all(f.exists() for f in files))
+        done = {config for config in configs if run_file(config, profile).exists()}
+        whole = (name for name, found in runs.items() if done.issuperset(found))
         waiting = [name for name in whole if not is_as_made(name, profile)]
         execution = partial(execute, profile=profile)
         for name, _, error in outcomes(execution, waiting, workers):
