@@ -30,7 +30,7 @@ def style(layout: bool = True) -> None:
 
 
 def color_of(label: str, other=OURS):
-    """That of the system with the longest name that the label begins with, or `other`."""
+    """That of the system with the longest name with which it begins, or `other`."""
     system = max(filter(label.startswith, COLOURS), key=len, default=None)
     return COLOURS.get(system, other)
 

@@ -25,7 +25,7 @@ def after_each_step(call: Callable[[], object]) -> Iterator[None]:
 
 
 class Interruptible(Checkpoint):
-    """A checkpoint that Ctrl-C writes behind the step in which it comes."""
+    """A checkpoint that Ctrl-C writes, too."""
 
     training = asked = False
 
@@ -45,9 +45,10 @@ class Interruptible(Checkpoint):
 
     @contextmanager
     def interrupted(self) -> Iterator[None]:
-        """Within a training. A second Ctrl-C, or one before a step, ends it at once.
+        """Within a training Ctrl-C lets a step end, and then writes the checkpoint.
 
-        Nothing changes where Ctrl-C means something else.
+        A second one, or one before the first step, ends it at once. Nothing changes
+        where Ctrl-C means something else.
         """
         plain = signal.default_int_handler
         main = threading.current_thread() is threading.main_thread()
@@ -66,12 +67,11 @@ def seconds_of(configs: Iterable[Config], records: Iterable[dict]) -> float | No
 
     Runs of the same method count, or all where there is none of it.
     """
-    rows = (
-        (r["config"]["method"], r["seconds"], r["config"]["steps"]) for r in records
-    )
-    table = pd.DataFrame(rows, columns=["method", "seconds", "steps"])
-    if table.empty:
+    rows = [
+        (r["config"]["method"], r["seconds"] / r["config"]["steps"]) for r in records
+    ]
+    paces = pd.DataFrame(rows, columns=["method", "pace"])
+    if paces.empty:
         return None
-    pace = table["seconds"] / table["steps"]
-    known, other = pace.groupby(table["method"]).mean(), pace.mean()
+    known, other = paces.groupby("method")["pace"].mean(), paces["pace"].mean()
     return float(sum(c.steps * known.get(c.method, other) for c in configs))

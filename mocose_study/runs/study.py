@@ -190,9 +190,9 @@ def marker_of(notebook: str, profile: str) -> Path:
 
 def is_as_made(notebook: str, profile: str) -> bool:
     marker = marker_of(notebook, profile)
-    return marker.exists() and (
-        json.loads(marker.read_text()) == files_of(notebook, profile)
-    )
+    if not marker.exists():
+        return False
+    return json.loads(marker.read_text()) == files_of(notebook, profile)
 
 
 def execute(notebook: str, profile: str) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 import torch
@@ -160,16 +159,14 @@ class Evaluation:
             measured["test"] = evaluate(self.last, self.test)["average"]
         return measured
 
-    def fitted(
-        self, train: Callable[..., Progress], encoder: Encoder, checkpoint, bar: bool
-    ) -> Fitted:
-        """The chosen weights. The vectors of the last step are not made anew.
-
-        `train` takes the arguments of `Trainer.run` that say how it is measured.
-        """
+    def options(self, checkpoint, bar: bool) -> dict:
+        """How a training is measured, chosen and kept: arguments of `Trainer.run`."""
         choose = self.config.selection != "last"
         looks = {"evaluate": self, "choose": choose, "probe": self.probe}
-        progress = train(**looks, checkpoint=checkpoint, bar=bar)
+        return {**looks, "checkpoint": checkpoint, "bar": bar}
+
+    def fitted(self, progress: Progress, encoder: Encoder) -> Fitted:
+        """The chosen weights. The vectors of the last step are not made anew."""
         last = progress.best_step in (0, self.config.steps)
         encode = self.last if self.last and last else self.encode
         return Fitted(encode, progress, encoder)
@@ -226,5 +223,6 @@ def train_system(config: Config, model: Model, checkpoint=None, bar=True) -> Fit
     torch.manual_seed(config.seed)
     evaluation = Evaluation(config, model.encode, model.encode)
     trainer = SystemTrainer(config, model.train(), model)
-    train = partial(trainer.run, model.examples, name=config.method)
-    return evaluation.fitted(train, model.encoder, checkpoint, bar)
+    options = evaluation.options(checkpoint, bar)
+    progress = trainer.run(model.examples, name=config.method, **options)
+    return evaluation.fitted(progress, model.encoder)

@@ -1,7 +1,5 @@
 """MoCoSE (Cao et al. 2022), equations 1-3, Algorithm 1: `mocose_lib.train`."""
 
-from functools import partial
-
 import torch
 
 from mocose_lib import Encoder, train
@@ -64,5 +62,6 @@ class MoCoSE(System):
         encoder = load_encoder(config, device)
         text = TrainingText(training_ids(config, encoder, bar))
         evaluation = Evaluation(config, encode_as(config, encoder), encoder.encode)
-        training = partial(train, encoder, text, config, ranks=ranks())
-        return evaluation.fitted(training, encoder, checkpoint, bar)
+        options = evaluation.options(checkpoint, bar)
+        progress = train(encoder, text, config, ranks=ranks(), **options)
+        return evaluation.fitted(progress, encoder)

@@ -67,16 +67,14 @@ def collapsed(measured: Mapping[str, float]) -> str | None:
     """Why embeddings with these measures are collapsed; None where they are not."""
     cosine = measured.get("mean_cosine", 0.0)
     rank = measured.get("effective_rank", np.inf)
-    like, flat = (
-        f"the mean cosine of sentences is {cosine:.4f}",
-        "the effective rank is",
-    )
-    signs = {
-        "the embeddings hold NaN or zero vectors": np.isnan(cosine) or np.isnan(rank),
-        f"{like} (limit {COLLAPSED_COSINE})": cosine > COLLAPSED_COSINE,
-        f"{flat} {rank:.2f} (limit {COLLAPSED_RANK})": rank < COLLAPSED_RANK,
-    }
-    return next((why for why, seen in signs.items() if seen), None)
+    if np.isnan(cosine) or np.isnan(rank):
+        return "the embeddings hold NaN or zero vectors"
+    if cosine > COLLAPSED_COSINE:
+        like = f"the mean cosine of sentences is {cosine:.4f}"
+        return f"{like} (limit {COLLAPSED_COSINE})"
+    if rank < COLLAPSED_RANK:
+        return f"the effective rank is {rank:.2f} (limit {COLLAPSED_RANK})"
+    return None
 
 
 def collapsed_since(history: list[dict]) -> str | None:

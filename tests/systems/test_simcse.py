@@ -1,13 +1,10 @@
-"""Unsupervised SimCSE and its ablations."""
-
-import math
+"""SimCSE's ablations; test_systems_reference.py has its loss."""
 
 import datasets
 import pytest
 import torch
 from making import built
 from texts import articles, generator, open_sentences
-from torch.nn import functional as F
 from transformers import AutoModelForMaskedLM
 
 from mocose_lib import InputError
@@ -22,18 +19,6 @@ SENTENCES = open_sentences(6, start=50)
 
 def system(config):
     return built(SimCSE, config).train()
-
-
-def test_the_loss_in_loops(small):
-    """Equation 4: -log exp(sim(h_i, h'_i) / t) / sum_j exp(sim(h_i, h'_j) / t)."""
-    s = system(small(method="simcse", dropout=0.0))
-    ids = s.encoder.tokenize(SENTENCES)
-    h, total = s.vectors(ids).detach(), 0.0
-    for i in range(6):
-        cosines = (float(F.cosine_similarity(h[i], other, dim=0)) for other in h)
-        sims = [math.exp(cosine / 0.05) for cosine in cosines]
-        total -= math.log(sims[i] / sum(sims)) / 6
-    assert s.loss(ids, ids, generator()).item() == pytest.approx(total, rel=1e-4)
 
 
 def test_two_masks_differ_one_mask_twice_and_no_dropout_give_equal_views(small):
