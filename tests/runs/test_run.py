@@ -282,7 +282,7 @@ def test_the_number_of_workers_may_come_from_the_environment(monkeypatch):
 def test_the_bar_counts_the_steps_of_all_runs_that_have_yet_to_be_made(
     small, eager, monkeypatch, capsys
 ):
-    """Without those that a checkpoint has, and those of systems that are not trained."""
+    """Without those that a checkpoint has, and those of what is not trained."""
     half = small(seed=1)
     with monkeypatch.context() as once, pytest.raises(KeyboardInterrupt):
         once.setattr(measure, "evaluate", stop)
