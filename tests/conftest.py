@@ -9,7 +9,6 @@ import re
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
@@ -225,12 +224,6 @@ def link_shipped(folder: Path) -> Path:
     return folder
 
 
-def clear_caches() -> None:
-    """Forgets what was read from another study or data folder."""
-    if probe := sys.modules.get("mocose_study.systems.probe"):
-        probe.sentences.cache_clear()
-
-
 @pytest.fixture(autouse=True)
 def data_folder_of_before(monkeypatch):
     """A command that a test runs in this process leaves no data folder behind in the environment."""
@@ -238,13 +231,11 @@ def data_folder_of_before(monkeypatch):
 
 
 @pytest.fixture
-def study(tmp_path, monkeypatch) -> Iterator[Path]:
+def study(tmp_path, monkeypatch) -> Path:
     """A study folder with no runs: runs, caches and checkpoints of the test go there alone."""
     monkeypatch.setenv("MOCOSE_STUDY", str(link_shipped(tmp_path)))
     monkeypatch.delenv("MOCOSE_DATA", raising=False)
-    clear_caches()
-    yield tmp_path
-    clear_caches()
+    return tmp_path
 
 
 @pytest.fixture

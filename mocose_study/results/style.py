@@ -14,11 +14,11 @@ from matplotlib.ticker import LogLocator, NullLocator
 
 from mocose_study.claims.stats import interval
 from mocose_study.config import read_toml
+from mocose_study.systems import SYSTEMS
 
 LOOK = read_toml(__package__, "style")
-OURS, PAPER, SYSTEMS, VERDICTS = (
-    LOOK[name] for name in ("ours", "paper", "systems", "verdicts")
-)
+OURS, PAPER, VERDICTS = (LOOK[name] for name in ("ours", "paper", "verdicts"))
+COLOURS = {system.label: system.colour for system in SYSTEMS.values()}
 WIDTH = 7.2  # inches
 DASHES, MARKS = ("-", "--", "-.", ":"), "osD^vP*X"
 
@@ -30,9 +30,9 @@ def style(layout: bool = True) -> None:
 
 
 def color_of(label: str, other=OURS):
-    """The colour of the system that the label names, or `other`."""
-    system = max(filter(label.startswith, SYSTEMS), key=len, default=None)
-    return SYSTEMS.get(system, other)
+    """That of the system with the longest name with which it begins, or `other`."""
+    system = max(filter(label.startswith, COLOURS), key=len, default=None)
+    return COLOURS.get(system, other)
 
 
 def styles(labels: Sequence[str]) -> dict[str, dict]:

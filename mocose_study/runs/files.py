@@ -21,7 +21,6 @@ from mocose_study.systems import SYSTEMS, digests
 
 DEFAULTS = 1  # Raise it whenever a default of Config changes, and put the old value
 FORMER: dict[int, dict] = {}  # under each number whose files were written with it.
-OBJECTS = ("config", "inputs", "metrics", "progress", "stamp")  # every file has them
 
 
 def run_id(config: Config, contents: dict | None = None) -> str:
@@ -51,10 +50,6 @@ def run_file(config: Config, profile: str, folder: Path | None = None) -> Path:
     """The file of a run of the study, or of one's own where a `folder` is given."""
     folder = folder or study_folder() / "data" / "runs" / profile
     return folder / f"{run_id(config)}.json"
-
-
-def is_done(config: Config, profile: str) -> bool:
-    return read_whole(run_file(config, profile)) is not None
 
 
 def read_whole(path: Path) -> dict | None:
@@ -93,13 +88,11 @@ def defaults(number: int) -> dict:
 def read_run(path: Path) -> dict:
     """The record of a run file, with its whole Config.
 
-    Raises InputError when the file is missing, no file, cut off, or changed.
+    Raises InputError when the file is missing, cut off, or changed.
     """
-    if not path.exists():
+    if not path.is_file():
         raise InputError(f"there is no run file {path}; `mocose grid` makes it.")
     try:
-        if not path.is_file():
-            raise ValueError("it is no file")
         record = json.loads(path.read_text(encoding="utf-8"))
         given = record.pop("digest", None)
         if given != digest(record) or record["id"] != path.stem:
@@ -108,22 +101,10 @@ def read_run(path: Path) -> dict:
         if number > DEFAULTS:
             raise ValueError(f"newer code has written it (defaults {number})")
         record["config"] = defaults(number) | record["config"]
-        check_shape(record)
         return record
-    except (ValueError, AttributeError, TypeError, LookupError, RecursionError) as why:
+    except (ValueError, AttributeError, TypeError, RecursionError) as why:
         damage = f"run file {path.name} is damaged: {why}"
         raise InputError(f"{damage}; move it away to run it again.") from None
-
-
-def check_shape(record: dict) -> None:
-    """Raises an error where a part is missing, or is not what it must be."""
-    progress = record["progress"]
-    rows = (*progress.get("history", ()), *progress.get("trajectory", ()))
-    if not all(isinstance(x, dict) for x in (*map(record.get, OBJECTS), *rows)):
-        raise ValueError("a part of it is missing or misshapen")
-    numbers = (record["seconds"], *record["metrics"].values())
-    if not all(isinstance(x, int | float | None) for x in numbers):
-        raise ValueError("a metric is no number")
 
 
 def digest(record: dict) -> str:

@@ -16,7 +16,6 @@ from mocose_lib.evaluation.sts import Encode, cached, similarities
 from mocose_lib.trainer import Progress
 from mocose_study.config import Config
 from mocose_study.data import benchmarks
-from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.data.git import TIME, code_at
 from mocose_study.data.labelled import TRANSFER, transfer_tasks
 from mocose_study.fast import logistic
@@ -24,7 +23,7 @@ from mocose_study.fast.processor import default_device, instruction_sets, proces
 from mocose_study.systems import digests, fit, probe
 from mocose_study.systems.base import Fitted
 
-from .progress import interrupted_by_checkpoint
+from .progress import Interruptible
 
 log = logging.getLogger(__name__)
 PACKAGES = ("torch", "transformers", "datasets", "tokenizers", "numpy", "scipy")
@@ -33,7 +32,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def measured(
-    config: Config, checkpoint: Checkpoint, device: str | None = None, bar: bool = False
+    config: Config, checkpoint: Interruptible, device: str | None, bar: bool
 ) -> tuple[dict, Fitted]:
     """Trains `config`, on from `checkpoint` if it is there: its record, and the system.
 
@@ -41,7 +40,7 @@ def measured(
     """
     device = device or default_device()
     started = time.monotonic()
-    with interrupted_by_checkpoint(checkpoint):
+    with checkpoint.interrupted():
         fitted = fit(config, checkpoint, device, bar)
     trained = time.monotonic()
     encode, progress = cached(fitted.encode), fitted.progress
@@ -126,16 +125,12 @@ def stamp(device: str, codes: list[dict]) -> dict:
 
     `codes` is that of each part of the training, where it was interrupted.
     """
-    parts = {"parts": codes} if len(codes) > 1 else {}
-    return (
-        code_at()
-        | parts
-        | {
-            "python": platform.python_version(),
-            "device": processor(device),
-            "instructions": instruction_sets(),
-            "threads": torch.get_num_threads(),
-            "packages": {package: version(package) for package in PACKAGES},
-            "finished": time.strftime(TIME, time.gmtime()),
-        }
-    )
+    code = code_at() | ({"parts": codes} if len(codes) > 1 else {})
+    return code | {
+        "python": platform.python_version(),
+        "device": processor(device),
+        "instructions": instruction_sets(),
+        "threads": torch.get_num_threads(),
+        "packages": {package: version(package) for package in PACKAGES},
+        "finished": time.strftime(TIME, time.gmtime()),
+    }

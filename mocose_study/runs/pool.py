@@ -37,12 +37,12 @@ def outcomes(
     """
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         os._exit(1)  # a worker that imports its parent's script must not start another
-    steps = multiprocessing.get_context("spawn").Value("q")
+    spawn = multiprocessing.get_context("spawn")
+    steps = spawn.Value("q")
     if workers == 0:
         with after_each_step(lambda: count(add(steps))):
             yield from (_outcome(job, partial(call, job)) for job in jobs)
         return
-    spawn = multiprocessing.get_context("spawn")
     pool = ProcessPool(workers, 0, start_worker, [steps], spawn)
     try:
         pending = {pool.schedule(call, args=[job]): job for job in jobs}
@@ -75,12 +75,11 @@ def add(steps) -> int:
         return steps.value
 
 
-def start_worker(steps=None) -> None:
+def start_worker(steps) -> None:
     """One thread computes. The main process answers Ctrl-C, and ends the worker."""
     torch.set_num_threads(1)
     disable_progress_bar()
-    if steps is not None:
-        register_optimizer_step_post_hook(lambda *_: add(steps))
+    register_optimizer_step_post_hook(lambda *_: add(steps))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with(multiprocessing.parent_process().pid)
 

@@ -7,12 +7,11 @@ from operator import attrgetter
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+from tqdm.auto import tqdm
 
-from mocose_lib import Encoder
 from mocose_study.config import Config, InputError
 from mocose_study.data import benchmarks
 from mocose_study.data.atomic import sweep
-from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.data.corpora import load_corpus
 from mocose_study.data.files import cache_folder, study_folder
 from mocose_study.data.git import code_at
@@ -22,12 +21,12 @@ from mocose_study.fast.processor import check_precision, default_device
 from mocose_study.fast.ranks import ranks
 from mocose_study.rewriting import text_augment
 from mocose_study.systems import SYSTEMS, check, digests, fit
-from mocose_study.systems.base import Fitted, load_encoder
+from mocose_study.systems.base import Fitted, check_positions, load_encoder
 
-from .files import read_run, read_whole, run_file, run_id, write_run
+from .files import read_run, read_whole, run_file, write_run
 from .measure import measured
 from .pool import outcomes, worker_count
-from .progress import Bar, after_each_step
+from .progress import Interruptible, after_each_step
 
 log = logging.getLogger(__name__)
 SHARED = (  # fields that decide what runs train on
@@ -81,18 +80,10 @@ def make_run(
     return True
 
 
-def try_run(config: Config, bar: bool = True) -> dict:
-    """The record of a run of one's own, kept in the study's folder runs/."""
-    prepare([config], bar)
-    path = run_file(config, "", study_folder() / "runs")
-    make_run(config, path, bar=bar)
-    return read_run(path)
-
-
-def checkpoint_of(name: str) -> Checkpoint:
+def checkpoint_of(name: str) -> Interruptible:
     """Where the run of that name is kept while it trains."""
     path = study_folder() / "data" / "checkpoints" / f"{name}.pt"
-    return Checkpoint(path, code_at())
+    return Interruptible(path, code_at())
 
 
 def prepare(configs: Sequence[Config], bar: bool = False) -> None:
@@ -106,10 +97,8 @@ def prepare(configs: Sequence[Config], bar: bool = False) -> None:
             raise InputError("benchmark = '' names no pairs; leave it out.")
         own = config.benchmark not in benchmarks.BENCHMARKS
         if own and config.selection == "dev" and not config.dev:
-            warn_once(
-                "without --dev, English image captions (images2014) choose the "
-                "checkpoint"
-            )
+            captions = "English image captions (images2014)"
+            warn_once(f"without --dev, {captions} choose the checkpoint")
     if any(config.transfer for config in configs):
         transfer_tasks()
     sharing = list({attrgetter(*SHARED.split())(c): c for c in configs}.values())
@@ -118,21 +107,11 @@ def prepare(configs: Sequence[Config], bar: bool = False) -> None:
         text_augment.check(config, load_corpus(config.corpus, config.corpus_size))
     for config in sorted(sharing, key=lambda c: c in rewritten):  # these take long
         encoder = load_encoder(config, device if config in rewritten else "cpu")
-        check_length(config, encoder)
+        if config.eval_max_length > Config.eval_max_length:  # the default may be cut
+            check_positions(config, encoder, "eval_max_length")
         benchmarks.dev_tables(config.benchmark, config.dev, config.selection == "blind")
         benchmarks.test_tables(config.benchmark)
         SYSTEMS[config.method].inputs(config, encoder, bar)
-
-
-def check_length(config: Config, encoder: Encoder) -> None:
-    """Raises InputError where more tokens are asked for than the encoder reads.
-
-    The default is no question: an encoder that reads less takes what it can.
-    """
-    asked, most = config.eval_max_length, encoder.positions
-    if asked > max(most, Config.eval_max_length):
-        name = f"{config.encoder!r} reads only {most} tokens"
-        raise InputError(f"eval_max_length = {asked}, but {name}.")
 
 
 def run_grid(
@@ -151,38 +130,41 @@ def run_grid(
     """
     workers = worker_count(workers)
     paths = {config: run_file(config, profile, folder) for config in configs}
-    records = {config: read_whole(path) for config, path in paths.items()}
-    missing = [config for config, record in records.items() if not record]
+    missing = [config for config, path in paths.items() if not read_whole(path)]
     failures: list[str] = []
-    for config in records.keys() - missing:  # a kill may have come right after the file
+    for config in paths.keys() - missing:  # a kill may have come right after the file
         checkpoint_of(paths[config].stem).delete()
     if missing:
         prepare(missing, bar)
-    done = filter(None, records.values())
-    with Bar(f"{profile} runs", missing, done, workers, bar and missing) as steps:
-        todo = _round(missing, paths, workers, False, steps, failures)
+    steps, shown = sum(config.steps for config in missing), bar and missing
+    form = "{l_bar}{bar}| {n_fmt}/{total_fmt} steps, {remaining} left"
+    options = {"bar_format": form, "smoothing": 0, "disable": not shown}
+    with tqdm(desc=f"{profile} runs", total=steps, **options) as progress:
+        todo = _round(missing, paths, workers, False, progress, failures)
         if todo:
             log.info("waiting for %d runs that another process makes", len(todo))
-        _round(todo, paths, workers, True, steps, failures)
+        _round(todo, paths, workers, True, progress, failures)
     if failures:
         told = "; ".join(failures[:3])
         raise InputError(f"{len(failures)} of {len(missing)} runs failed; {told}.")
     return list(paths.values())
 
 
-def _round(configs, paths, workers, wait, bar: Bar, failures: list[str]) -> list:
+def _round(configs, paths, workers, wait, bar: tqdm, failures: list[str]) -> list:
     """Runs what no other process makes, and returns the rest; with `wait` all."""
-    elsewhere = []
-    attempt, before = partial(_attempt, wait=wait), bar.counted
+    elsewhere, before, attempt = [], bar.n, partial(_attempt, wait=wait)
     jobs = [(config, paths[config]) for config in configs]
-    told = outcomes(attempt, jobs, workers, lambda steps: bar.count(before + steps))
-    for (config, path), steps, error in told:
+
+    def count(steps: int) -> None:
+        bar.update(before + steps - bar.n)
+
+    for (config, path), steps, error in outcomes(attempt, jobs, workers, count):
         if error:
-            failures.append(f"{run_id(config)}: {str(error).rstrip('.')}")
-        if steps is None and not error:
+            failures.append(f"{path.stem}: {str(error).rstrip('.')}")
+        elif steps is None:
             elsewhere.append(config)
         else:
-            bar.finish(config, steps or 0, read_whole(path))
+            bar.total += steps - config.steps  # a checkpoint had some, or it has none
     return elsewhere
 
 

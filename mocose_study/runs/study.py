@@ -60,8 +60,8 @@ def study(profile: str, wanted: str = "", workers: int | None = None) -> None:
             run_grid(configs, profile, workers)
         except InputError as failed:
             failures.append(str(failed))
-        paths = {n: [run_file(c, profile) for c in found] for n, found in runs.items()}
-        whole = (n for n, files in paths.items() if all(f.exists() for f in files))
+        done = {config for config in configs if run_file(config, profile).exists()}
+        whole = (name for name, found in runs.items() if done.issuperset(found))
         waiting = [name for name in whole if not is_as_made(name, profile)]
         execution = partial(execute, profile=profile)
         for name, _, error in outcomes(execution, waiting, workers):
@@ -72,18 +72,12 @@ def study(profile: str, wanted: str = "", workers: int | None = None) -> None:
 
 
 def notebooks(wanted: str = "") -> list[str]:
-    """Notebooks of sections, by number or name; all without `wanted`.
-
-    Says which other notebooks are left out.
-    """
-    there = sorted(p.stem for p in (study_folder() / "notebooks").glob("[0-9]*.ipynb"))
+    """Notebooks of sections, by number or name; all without `wanted`."""
+    there = (path.stem for path in (study_folder() / "notebooks").glob("*.ipynb"))
     known: dict[str, list[str]] = {}
-    for name in there:
-        if NAME.fullmatch(name):
-            known.setdefault(name[:2], []).append(name)
-            known[name] = [name]
-        else:
-            print(f"{name!r} is left out, since it is no section's notebook")
+    for name in sorted(filter(NAME.fullmatch, there)):
+        known.setdefault(name[:2], []).append(name)
+        known[name] = [name]
     found = (choose(known, word, "notebook") for word in wanted.split() or known)
     return sorted({name for names in found for name in names})
 

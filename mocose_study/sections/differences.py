@@ -1,4 +1,4 @@
-"""From the base to the authors' code, and to the paper's letter, a difference at a time."""
+"""From the base to the authors' code, and to the paper's letter, step by step."""
 
 from collections.abc import Mapping, Sequence
 

@@ -24,23 +24,12 @@ from .word_vectors import WordVectors
 
 KINDS = (MoCoSE, SimCSE, SupervisedSimCSE, SSimCSE, ContrastiveTension, DeCLUTR)
 KINDS += (ISBert, Flow, Whitening, WordVectors, Untrained)
+SYSTEMS = {kind.name: kind for kind in KINDS}
 
 # Fields that are refused where they would have no effect, unless they are off.
 SWITCHES = """position_shuffle token_cutoff feature_cutoff fgsm_epsilon crop
 word_deletion text_augmentation positives same_mask two_encoders mlm_weight""".split()
 OFF = {"text_augmentation": "none", "positives": "same"}  # of the others: 0 or False
-
-
-def complete(kind: type[System]) -> type[System]:
-    """The same. Raises TypeError where a fact is missing, or name or look inherited."""
-    facts = {fact: hasattr(kind, fact) for fact in System.__annotations__}
-    facts |= {fact: fact in vars(kind) for fact in ("name", "label", "colour")}
-    if missing := [fact for fact, there in facts.items() if not there]:
-        raise TypeError(f"{kind.__name__} does not say its {', '.join(missing)}")
-    return kind
-
-
-SYSTEMS = {kind.name: kind for kind in map(complete, KINDS)}
 
 
 def check(config: Config) -> type[System]:

@@ -85,10 +85,10 @@ def remember_ids(encoder: Encoder) -> None:
     plain, known = encoder.tokenize, IDS.setdefault(key, {})
 
     def tokenize(sentences: list[str], max_length: int | None = None):
-        if max_length or len(sentences) > REMEMBERED or len(known) > REMEMBERED:
+        if max_length or len(sentences) + len(known) > REMEMBERED:
             return plain(sentences, max_length)
-        if new := [s for s in sentences if s not in known]:
-            known.update(zip(new, plain(new), strict=True))
+        new = [s for s in sentences if s not in known]
+        known.update(zip(new, plain(new), strict=True))
         return [known[s] for s in sentences]
 
     encoder.tokenize = tokenize
@@ -106,10 +106,10 @@ def training_ids(config: Config, encoder: Encoder, bar: bool = False):
     return text_augment.with_views(config, corpus, ids, *words, bar)
 
 
-def check_positions(config: Config, encoder: Encoder) -> None:
-    """Raises InputError when the encoder cannot read `max_length` tokens."""
-    if config.max_length > encoder.positions:
-        what = f"max_length = {config.max_length}, but {config.encoder!r} reads only"
+def check_positions(config: Config, encoder: Encoder, field="max_length") -> None:
+    """Raises InputError when the encoder cannot read so many tokens."""
+    if (asked := getattr(config, field)) > encoder.positions:
+        what = f"{field} = {asked}, but {config.encoder!r} reads only"
         raise InputError(f"{what} {encoder.positions} tokens.")
 
 
@@ -168,9 +168,8 @@ class Evaluation:
     def fitted(self, progress: Progress, encoder: Encoder) -> Fitted:
         """The chosen weights. The vectors of the last step are not made anew."""
         last = progress.best_step in (0, self.config.steps)
-        return Fitted(
-            self.last if self.last and last else self.encode, progress, encoder
-        )
+        encode = self.last if self.last and last else self.encode
+        return Fitted(encode, progress, encoder)
 
 
 class Model(System, nn.Module):
@@ -223,7 +222,7 @@ def train_system(config: Config, model: Model, checkpoint=None, bar=True) -> Fit
     """Trains `model` in place and leaves the chosen weights in it."""
     torch.manual_seed(config.seed)
     evaluation = Evaluation(config, model.encode, model.encode)
-    options = evaluation.options(checkpoint, bar)
     trainer = SystemTrainer(config, model.train(), model)
+    options = evaluation.options(checkpoint, bar)
     progress = trainer.run(model.examples, name=config.method, **options)
     return evaluation.fitted(progress, model.encoder)

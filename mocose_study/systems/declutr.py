@@ -116,7 +116,5 @@ class DeCLUTR(Model):
     @staticmethod
     def contradictions(config: Config):
         if config.max_length - 2 < SHORTEST:
-            what = (
-                f"max_length = {config.max_length} leaves no span of {SHORTEST} tokens"
-            )
-            yield f"{what} beside two special ones; set {SHORTEST + 2} or more."
+            what = f"max_length = {config.max_length} leaves no span of {SHORTEST}"
+            yield f"{what} tokens beside two special ones; set {SHORTEST + 2} or more."

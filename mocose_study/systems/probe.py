@@ -5,7 +5,6 @@ already, so that nothing is told of the test set during training.
 """
 
 from collections.abc import Mapping
-from functools import cache
 
 import numpy as np
 from jaxtyping import Float
@@ -22,7 +21,6 @@ PROBE_SENTENCES = 96  # with the pairs: 6 to 7 % of training time at every 10th 
 PROBE_BATCH = 32  # sentences of similar length, padded together
 
 
-@cache
 def sentences(benchmark: str) -> tuple[list[str], list[str], list[str]]:
     """Both sentences of the pairs scored above 4, and all distinct sentences."""
     (frame,) = benchmarks.dev_tables(benchmark).values()
@@ -72,9 +70,8 @@ def collapsed(measured: Mapping[str, float]) -> str | None:
     if np.isnan(cosine) or np.isnan(rank):
         return "the embeddings hold NaN or zero vectors"
     if cosine > COLLAPSED_COSINE:
-        return (
-            f"the mean cosine of sentences is {cosine:.4f} (limit {COLLAPSED_COSINE})"
-        )
+        like = f"the mean cosine of sentences is {cosine:.4f}"
+        return f"{like} (limit {COLLAPSED_COSINE})"
     if rank < COLLAPSED_RANK:
         return f"the effective rank is {rank:.2f} (limit {COLLAPSED_RANK})"
     return None

@@ -36,7 +36,7 @@ def whitening(vectors: Float[np.ndarray, "n width"], kept: int | None = None) ->
 
 
 class Whitening(System):
-    name, label, colour = "whitening", "whiten", "#CC79A7"
+    name, label, colour = "whitening", "whitening", "#CC79A7"
     reads, own = ("encoder", "corpus"), ("statistics", "kept_dimensions")
     draws, pooler = False, True
     saved_whole = staticmethod(lambda config: False)

@@ -55,10 +55,8 @@ class WordAverage:
     def words(self, sentence: str) -> list[str]:
         """The known words; a token that is unknown as a whole is cut at punctuation."""
         tokens = sentence.lower().split()
-        cut = (
-            [token] if token in self.rows else PIECE.findall(token) for token in tokens
-        )
-        return [piece for pieces in cut for piece in pieces if piece in self.rows]
+        whole = ([t] if t in self.rows else PIECE.findall(t) for t in tokens)
+        return [word for words in whole for word in words if word in self.rows]
 
     def encode(self, sentences) -> Float[np.ndarray, "n dim"]:
         counts = self.counts.transform(sentences)

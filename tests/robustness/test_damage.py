@@ -1,4 +1,7 @@
-"""Damaged and hostile files, full disks, no network: never a wrong number, never a command run."""
+"""Damaged and hostile files, full disks, no network.
+
+Never is a number wrong, never a command run.
+"""
 
 import errno
 import hashlib
@@ -15,33 +18,27 @@ from conftest import made
 from mocose_lib import InputError
 from mocose_study.data import checkpoint as checkpoints
 from mocose_study.runs import run as runs
-from mocose_study.runs.files import is_done, read_run, run_id
+from mocose_study.runs.files import read_run, run_file
 
 FLIPS = 4
 
 
 @pytest.fixture
-def checkpoint(small, study, eager, monkeypatch):
-    """(config, the metrics of its unbroken run, the checkpoint of its interrupted one)."""
+def interrupted(small, eager, monkeypatch, caplog):
+    """The checkpoint of an interrupted run, and a check of other contents of it.
+
+    With such a checkpoint the run drops it, says so, and ends with the right numbers.
+    """
     config = small()
     metrics = read_run(made(config, "whole"))["metrics"]
 
     def stop(*_):
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as once:
+    with monkeypatch.context() as once, pytest.raises(KeyboardInterrupt):
         once.setattr(runs, "write_run", stop)
-        with pytest.raises(KeyboardInterrupt):
-            made(config, "broken")
-    path = study / "data" / "checkpoints" / f"{run_id(config)}.pt"
-    assert path.exists()
-    return config, metrics, path
-
-
-@pytest.fixture
-def ends_well(checkpoint, caplog):
-    """With such a checkpoint the run drops it, says so, and ends with the right numbers."""
-    config, metrics, path = checkpoint
+        made(config, "broken")
+    path = runs.checkpoint_of(run_file(config, "broken").stem).path
 
     def check(content):
         caplog.clear()
@@ -52,13 +49,13 @@ def ends_well(checkpoint, caplog):
         assert read_run(file)["metrics"] == metrics
         file.unlink()
 
-    return check
+    return path.read_bytes(), check
 
 
-def test_damaged_checkpoints_change_no_number(checkpoint, ends_well):
+def test_damaged_checkpoints_change_no_number(interrupted):
     """Flipped bits anywhere, and files that are cut off anywhere."""
-    path, rng = checkpoint[2], random.Random(0)
-    content = path.read_bytes()
+    content, ends_well = interrupted
+    rng = random.Random(0)
     for _ in range(FLIPS):
         damaged = bytearray(content)
         damaged[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
@@ -77,41 +74,32 @@ class Hostile:
         return os.system, (f"touch {self.marker}",)
 
 
-def test_a_hostile_checkpoint_runs_nothing(ends_well, tmp_path):
+def test_a_hostile_checkpoint_runs_nothing(interrupted, tmp_path):
     """As pickle and torch write it, each behind a digest that fits."""
     marker, buffer = tmp_path / "executed", io.BytesIO()
     torch.save({"settings": Hostile(marker)}, buffer)
     for content in (pickle.dumps(Hostile(marker)), buffer.getvalue()):
-        ends_well(hashlib.sha256(content).digest() + content)
+        interrupted[1](hashlib.sha256(content).digest() + content)
         assert not marker.exists()
 
 
-def full(*_, **__):
-    raise OSError(errno.ENOSPC, "No space left on device")
-
-
-def test_a_full_disk_for_checkpoints_costs_no_training(
+def test_a_full_disk_costs_no_training_and_is_one_sentence(
     small, eager, monkeypatch, caplog
 ):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
     config = small()
     expected = read_run(made(config, "whole"))["metrics"]
     monkeypatch.setattr(checkpoints, "write_atomically", full)
     assert read_run(made(config, "full"))["metrics"] == expected
     assert "no checkpoint could be written, training goes on" in caplog.text
-
-
-def test_a_full_disk_for_run_files_is_a_sentence_and_the_run_goes_on_later(
-    small, monkeypatch
-):
-    config = small(method="untrained")
-    with monkeypatch.context() as once:
+    path, told = run_file(config, "quick"), r"1 of 1 runs failed; .*No space left on"
+    with monkeypatch.context() as once, pytest.raises(InputError, match=told):
         once.setattr(runs, "write_run", full)
-        with pytest.raises(
-            InputError, match=r"1 of 1 runs failed; .*No space left on device"
-        ):
-            runs.run_grid([config], "quick", workers=0, bar=False)
-    assert not is_done(config, "quick")
-    assert runs.run_grid([config], "quick", workers=0, bar=False)
+        runs.run_grid([config], "quick", workers=0, bar=False)
+    assert not path.exists()
+    assert runs.run_grid([config], "quick", workers=0, bar=False) == [path]
 
 
 def test_the_main_paths_open_no_socket(small, monkeypatch):

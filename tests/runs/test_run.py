@@ -1,7 +1,6 @@
 """Runs: one file each, with what was done and what came of it."""
 
 import json
-import multiprocessing
 import os
 import signal
 import subprocess
@@ -14,27 +13,29 @@ import pytest
 from conftest import SMALL, made
 from texts import ROOT
 
-from mocose_lib import InputError, evaluate, trainer
+from mocose_lib import InputError, trainer
 from mocose_study.config import Config
 from mocose_study.data import benchmarks
 from mocose_study.data.git import code_at
 from mocose_study.fast import processor
-from mocose_study.runs import files, measure, pool, run
-from mocose_study.runs.files import finite, is_done, read_run, run_file, run_id
-from mocose_study.runs.progress import Bar, seconds_of
+from mocose_study.runs import files, measure, run
+from mocose_study.runs.files import finite, read_run, read_whole, run_file, run_id
+from mocose_study.runs.progress import seconds_of
 
 PINNED = "edd0d6e414cd0013"  # of all defaults; see the test that reads it
 
 
-def average(encode, config):
-    return evaluate(encode, benchmarks.test_tables(config.benchmark))["average"]
-
-
 def plain(path):
     """Its content, if it is strict JSON."""
-    return json.loads(
-        path.read_text(), parse_constant=lambda name: pytest.fail(f"{name} is there")
-    )
+
+    def refuse(name):
+        pytest.fail(f"{name} is there")
+
+    return json.loads(path.read_text(), parse_constant=refuse)
+
+
+def stop(*_, **__):
+    raise KeyboardInterrupt
 
 
 # --- a run ---
@@ -46,29 +47,19 @@ def finished(small):
 
 def test_a_run_file_says_what_was_done_with_what(finished, study):
     config, path = finished
-    assert (
-        path == run_file(config, "quick")
-        and is_done(config, "quick")
-        and study in path.parents
-    )
+    assert path == run_file(config, "quick") and study in path.parents
     short, record = plain(path), read_run(path)
     assert Config.from_dict(record["config"]) == config and record["id"] == path.stem
-    assert set(short["config"]) <= {
-        *SMALL,
-        "encoder",
-        "corpus_size",
-        "benchmark",
-        "eval_max_length",
-    }
+    fixture = {"encoder", "corpus_size", "benchmark", "eval_max_length"}
+    assert set(short["config"]) <= fixture | {*SMALL}
     assert path.stat().st_size < 8_000 and path.read_text().count("\n") == len(short)
     assert {"corpus", "benchmark", "encoder"} <= set(record["inputs"])
-    assert {"sts_avg", "sts_dev", "sts_last"} <= set(record["metrics"])
-    history = record["progress"]["history"]
+    history, metrics = record["progress"]["history"], record["metrics"]
     assert [row["step"] for row in history] == [2, 4, 6]
     best = max(history, key=lambda row: row["score"])
-    assert record["progress"]["best_step"] == best["step"]
-    assert record["metrics"]["sts_dev"] == pytest.approx(best["score"], abs=1e-3)
-    assert record["metrics"]["sts_last"] == pytest.approx(history[-1]["test"], abs=1e-3)
+    assert record["progress"]["best_step"] == best["step"] and "sts_avg" in metrics
+    assert metrics["sts_dev"] == pytest.approx(best["score"], abs=1e-3)
+    assert metrics["sts_last"] == pytest.approx(history[-1]["test"], abs=1e-3)
     stamp = record["stamp"]
     assert stamp["device"].startswith("cpu: ") and stamp["threads"] == 1
     assert code_at().items() <= stamp.items() and "parts" not in stamp
@@ -82,27 +73,21 @@ def test_an_interrupted_run_ends_with_the_same_numbers(
     small, eager, monkeypatch, place
 ):
     """And its seconds count the part before the interruption."""
-    config = small()
+    config, real, calls = small(), trainer.Trainer.optimise, iter(range(1, 99))
     whole = read_run(made(config, "whole"))
 
-    def stop(*_, **__):
-        raise KeyboardInterrupt
+    def optimise(*arguments):
+        return stop() if next(calls) == 4 else real(*arguments)
 
-    with monkeypatch.context() as once:
-        if place == "train":
-            real, calls = trainer.Trainer.optimise, iter(range(1, 99))
-
-            def optimise(*arguments):
-                return stop() if next(calls) == 4 else real(*arguments)
-
-            once.setattr(trainer.Trainer, "optimise", optimise)
-        elif place == "evaluate":
-            once.setattr(measure, "evaluate", stop)
-        else:
-            once.setattr(run, "write_run", stop)
-        with pytest.raises(KeyboardInterrupt):
-            made(config, "broken")
-    assert not is_done(config, "broken")
+    places = {
+        "train": (trainer.Trainer, "optimise", optimise),
+        "evaluate": (measure, "evaluate", stop),
+        "write": (run, "write_run", stop),
+    }
+    with monkeypatch.context() as once, pytest.raises(KeyboardInterrupt):
+        once.setattr(*places[place])
+        made(config, "broken")
+    assert read_whole(run_file(config, "broken")) is None
     record = read_run(made(config, "broken"))
     assert record["metrics"] == whole["metrics"]
     assert record["progress"]["history"] == whole["progress"]["history"]
@@ -112,20 +97,67 @@ def test_an_interrupted_run_ends_with_the_same_numbers(
 def test_a_run_goes_on_with_other_code_and_its_file_names_both(
     small, eager, monkeypatch
 ):
-    config, codes = (
-        small(),
-        [{"commit": "a", "dirty": False}, {"commit": "b", "dirty": True}],
-    )
-    with monkeypatch.context() as first:
+    codes = [{"commit": "a", "dirty": False}, {"commit": "b", "dirty": True}]
+    with monkeypatch.context() as first, pytest.raises(KeyboardInterrupt):
         first.setattr(run, "code_at", lambda: codes[0])
-        first.setattr(measure, "evaluate", lambda *_: pytest.fail("stopped"))
-        with pytest.raises(pytest.fail.Exception):
-            made(config)
+        first.setattr(measure, "evaluate", stop)
+        made(small())
     monkeypatch.setattr(run, "code_at", lambda: codes[1])
-    monkeypatch.setattr(
-        trainer.Trainer, "optimise", lambda *_: pytest.fail("trained anew")
-    )
-    assert read_run(made(config))["stamp"]["parts"] == codes
+    monkeypatch.setattr(trainer.Trainer, "optimise", stop)  # nothing is trained anew
+    assert read_run(made(small()))["stamp"]["parts"] == codes
+
+
+def test_ctrl_c_while_training_writes_a_checkpoint_at_once(small, monkeypatch):
+    """Behind the step in which it comes; before the first step there is none."""
+    config, steps, real = small(), [], trainer.Trainer.optimise
+    whole = read_run(made(config, "whole"))["metrics"]
+
+    def optimise(*arguments):
+        steps.append(1)
+        if len(steps) == 3:
+            signal.raise_signal(signal.SIGINT)
+        real(*arguments)
+
+    checkpoint = run.checkpoint_of(run_id(config))
+    with monkeypatch.context() as once, pytest.raises(KeyboardInterrupt):
+        once.setattr(measure, "fit", lambda *_: signal.raise_signal(signal.SIGINT))
+        made(config)
+    assert not checkpoint.path.exists()
+    with monkeypatch.context() as once, pytest.raises(KeyboardInterrupt):
+        once.setattr(trainer.Trainer, "optimise", optimise)
+        made(config)
+    assert checkpoint.read()["progress"]["step"] == 3
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert read_run(made(config))["metrics"] == whole
+
+
+def mine(folder):
+    """A benchmark of one's own."""
+    rows = "".join(f"{i}\tWords {i}.\tOther words {i}.\n" for i in range(9))
+    path = folder / "mine.tsv"
+    path.write_text(f"score\tsentence1\tsentence2\n{rows}")
+    return path
+
+
+@pytest.mark.parametrize("name", ["benchmark", "corpus"])
+def test_a_file_that_is_edited_while_a_run_trains_ends_it_without_a_run_file(
+    small, study, monkeypatch, eager, name
+):
+    pairs, text = mine(study), study / "mine.txt"
+    text.write_text("".join(f"Sentence {i} of a text.\n" for i in range(99)))
+    config = small(benchmark=str(pairs), dev=str(pairs), corpus=str(text))
+    path, real = run_file(config, "quick"), trainer.Trainer.optimise
+
+    def optimise(*arguments):
+        edited = pairs if name == "benchmark" else text
+        edited.write_text(edited.read_text().replace("5", "0"))
+        real(*arguments)
+
+    monkeypatch.setattr(trainer.Trainer, "optimise", optimise)
+    told = f"^{name} was changed while the run trained; no run file is written"
+    with pytest.raises(InputError, match=told):
+        run.make_run(config, path, "cpu")
+    assert not path.exists() and not run.checkpoint_of(path.stem).path.exists()
 
 
 def test_bf16_is_refused_where_the_processor_is_slow_at_it(small, monkeypatch):
@@ -140,31 +172,25 @@ def test_it_is_said_that_captions_choose_where_no_pairs_of_ones_own_do(
     small, study, caplog
 ):
     run.warn_once.cache_clear()
-    mine = str(study / "mine.tsv")
-    rows = "".join(f"{i}\tWords {i}.\tOther words.\n" for i in range(9))
-    (study / "mine.tsv").write_text(f"score\tsentence1\tsentence2\n{rows}")
-    run.prepare([small(), small(benchmark=mine, dev=mine)])
+    own = str(mine(study))
+    run.prepare([small(), small(benchmark=own, dev=own)])
     assert "captions" not in caplog.text
-    run.prepare([small(benchmark=mine), small(benchmark=mine, seed=1)])
-    assert (
-        caplog.text.count("without --dev, English image captions (images2014) choose")
-        == 1
-    )
+    run.prepare([small(benchmark=own), small(benchmark=own, seed=1)])
+    told = "without --dev, English image captions (images2014) choose"
+    assert caplog.text.count(told) == 1
 
 
 def test_curves_for_tensorboard_and_as_csv(finished, tmp_path):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    _, path = finished
-    record = read_run(path)
+    record = read_run(finished[1])
     files.write_curves(record, tmp_path / "logs")
     folder = tmp_path / "logs" / record["id"]
-    lines = (folder / "history.csv").read_text().splitlines()
-    assert len(lines) == 4 and lines[0].startswith("step,loss,score")
+    history = pd.DataFrame(record["progress"]["history"])
+    pd.testing.assert_frame_equal(pd.read_csv(folder / "history.csv"), history)
     events = EventAccumulator(str(folder)).Reload().Scalars("history/loss")
-    losses = [row["loss"] for row in record["progress"]["history"]]
     assert [e.step for e in events] == [2, 4, 6]
-    assert [e.value for e in events] == pytest.approx(losses, rel=1e-6)
+    assert [e.value for e in events] == pytest.approx(list(history["loss"]), rel=1e-6)
 
 
 # --- the Config in a run file ---
@@ -190,114 +216,30 @@ def test_a_default_that_changes_gets_a_new_number():
 
 
 # --- run files that are not as they were written ---
-def changed(path, **parts):
-    """With other parts and a digest that fits them."""
-    record = {k: v for k, v in plain(path).items() if k != "digest"} | parts
-    path.write_text(json.dumps(record | {"digest": files.digest(record)}))
-
-
-def pipe(path):
-    path.unlink()
-    os.mkfifo(path)
-
-
 DAMAGES = {
-    "truncated": lambda p: p.write_text(p.read_text()[:200]),
-    "binary": lambda p: p.write_bytes(b"\xff\xfe\x00" * 40),
-    "a list": lambda p: p.write_text("[]"),
-    "200,000 brackets": lambda p: p.write_text("[" * 200_000),
-    "a pipe": pipe,
-    "edited": lambda p: p.write_text(
-        p.read_text().replace(str(read_run(p)["metrics"]["sts_avg"]), "99.0")
-    ),
-    "of another name": lambda p: p.write_text(
-        p.read_text().replace(p.stem, "mocose-0123456789ab")
-    ),
-    "no metrics": lambda p: changed(p, metrics=[1]),
-    "text for a number": lambda p: changed(p, metrics={"sts_avg": "50"}),
-    "no seconds": lambda p: changed(p, seconds={}),
-    "a history of numbers": lambda p: changed(p, progress={"history": [1, 2]}),
-    "defaults without a number": lambda p: changed(p, defaults="first"),
+    "truncated": lambda content: content[:200],
+    "binary": lambda content: b"\xff\xfe\x00" * 40,
+    "a list": lambda content: b"[]",
+    "200,000 brackets": lambda content: b"[" * 200_000,
+    "edited": lambda content: content.replace(b'"sts_avg": ', b'"sts_avg": 1'),
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_a_damaged_run_file_is_named_and_is_not_done(study, damage):
-    config = Config(method="untrained", fgsm_epsilon=0.0)
-    path = run_file(config, "quick")
-    parts = {"inputs": {}, "progress": {}, "stamp": {}, "seconds": 1.0}
-    record = {"config": asdict(config), "metrics": {"sts_avg": 50.0}, **parts}
-    files.write_run(path, record)
-    damage(path)
-    told = f"run file {path.name} is damaged: .*; move it away to run it again.$"
-    with pytest.raises(InputError, match=told):
-        read_run(path)
-    assert not is_done(config, "quick")
-
-
-def test_a_damaged_run_is_made_again(small):
-    path = made(small(method="untrained"))
-    before = read_run(path)["metrics"]
-    path.write_text("[]")
-    assert read_run(made(small(method="untrained")))["metrics"] == before
-
-
-@pytest.mark.parametrize("name", ["benchmark", "corpus"])
-def test_a_file_that_is_edited_while_a_run_trains_ends_it_without_a_run_file(
-    small, study, monkeypatch, eager, name
-):
-    mine = study / "mine.tsv"
-    rows = "".join(f"{i}\tWords {i}.\tOther words {i}.\n" for i in range(9))
-    mine.write_text(f"score\tsentence1\tsentence2\n{rows}")
-    text = study / "mine.txt"
-    text.write_text("".join(f"Sentence {i} of a text.\n" for i in range(99)))
-    config = small(benchmark=str(mine), dev=str(mine), corpus=str(text))
-    path, real = run_file(config, "quick"), trainer.Trainer.optimise
-
-    def optimise(*arguments):
-        edited = mine if name == "benchmark" else text
-        edited.write_text(edited.read_text().replace("5", "0"))
-        real(*arguments)
-
-    monkeypatch.setattr(trainer.Trainer, "optimise", optimise)
-    told = f"^{name} was changed while the run trained; no run file is written"
-    with pytest.raises(InputError, match=told):
-        run.make_run(config, path, "cpu")
-    assert not path.exists() and not run.checkpoint_of(path.stem).path.exists()
-
-
-# --- Ctrl-C ---
-def test_ctrl_c_while_training_writes_a_checkpoint_at_once(small, monkeypatch):
-    """Behind the step in which it comes; before the first step there is none."""
-    config, steps, real = small(), [], trainer.Trainer.optimise
-    whole = read_run(made(config, "whole"))["metrics"]
-
-    def optimise(*arguments):
-        steps.append(1)
-        if len(steps) == 3:
-            signal.raise_signal(signal.SIGINT)
-        real(*arguments)
-
-    checkpoint = run.checkpoint_of(run_id(config))
-    with monkeypatch.context() as once:
-        once.setattr(run, "measured", lambda *_: signal.raise_signal(signal.SIGINT))
-        with pytest.raises(KeyboardInterrupt):
-            made(config)
-        assert not checkpoint.path.exists()
-    with monkeypatch.context() as once:
-        once.setattr(trainer.Trainer, "optimise", optimise)
-        with pytest.raises(KeyboardInterrupt):
-            made(config)
-    assert checkpoint.read()["progress"]["step"] == 3
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    assert read_run(made(config))["metrics"] == whole
-
-
-# --- a run of one's own ---
-def test_a_run_of_ones_own_lies_apart_from_the_studys(small, study):
-    record = run.try_run(small(method="untrained"), bar=False)
-    assert [p.stem for p in (study / "runs").iterdir()] == [record["id"]]
-    assert not (study / "data" / "runs").exists()
+def test_a_damaged_run_file_is_named_and_the_run_is_made_again(small):
+    config = small(method="untrained")
+    path = made(config)
+    content, metrics = path.read_bytes(), read_run(path)["metrics"]
+    for name, damage in DAMAGES.items():
+        path.write_bytes(damage(content))
+        told = f"run file {path.name} is damaged: .*; move it away to run it again.$"
+        with pytest.raises(InputError, match=told):
+            read_run(path)
+        assert read_whole(path) is None, name
+    assert read_run(made(config))["metrics"] == metrics
+    other = path.with_name("untrained-0123456789ab.json")
+    other.write_bytes(content)
+    with pytest.raises(InputError, match="does not match its digest or its name"):
+        read_run(other)
 
 
 # --- grids ---
@@ -307,57 +249,55 @@ def cheap(small):
     return lambda seed: small(method="untrained", seed=seed)
 
 
-def test_a_grid_skips_what_is_done_and_reports_what_fails(cheap, small):
-    done, good = cheap(0), cheap(1)
-    first = made(done)
-    before = first.stat().st_mtime_ns
-    found = run.run_grid([done, good, done], "quick", workers=0, bar=False)
-    assert found == [run_file(done, "quick"), run_file(good, "quick")]
-    assert first.stat().st_mtime_ns == before and all(path.exists() for path in found)
-    with pytest.raises(InputError, match="no method"):
-        run.run_grid([done, small(method="mocoso")], "quick", workers=0, bar=False)
-
-
-def test_a_failing_run_does_not_stop_the_others(cheap, monkeypatch):
-    configs = [cheap(seed) for seed in (3, 4, 5)]
-    real = run.measured
+def test_a_grid_skips_what_is_done_and_a_failing_run_does_not_stop_the_others(
+    cheap, monkeypatch
+):
+    done, failing, good = configs = [cheap(seed) for seed in (3, 4, 5)]
+    before, real = made(done).stat().st_mtime_ns, run.measured
 
     def measured(config, *rest):
         if config.seed == 4:
             raise FloatingPointError("the loss is nan at step 2: training diverged")
         return real(config, *rest)
 
-    monkeypatch.setattr(run, "measured", measured)
-    with pytest.raises(
-        InputError, match=f"1 of 3 runs failed; {run_id(configs[1])}: the loss is"
-    ):
+    told = f"1 of 2 runs failed; {run_id(failing)}: the loss is"
+    with monkeypatch.context() as once, pytest.raises(InputError, match=told):
+        once.setattr(run, "measured", measured)
         run.run_grid(configs, "quick", workers=0, bar=False)
-    assert [is_done(c, "quick") for c in configs] == [True, False, True]
+    assert not run_file(failing, "quick").exists() and run_file(good, "quick").exists()
+    found = run.run_grid([*configs, done], "quick", workers=0, bar=False)
+    assert found == [run_file(c, "quick") for c in configs]
+    assert found[0].stat().st_mtime_ns == before and found[1].exists()
 
 
-def test_the_number_of_workers_may_come_from_the_environment(cheap, monkeypatch):
+def test_the_number_of_workers_may_come_from_the_environment(monkeypatch):
     monkeypatch.setenv("MOCOSE_WORKERS", "3")
     assert run.worker_count(None) == 3 and run.worker_count(1) == 1
     monkeypatch.setenv("MOCOSE_WORKERS", "two")
     for wanted in (None, -1):
         with pytest.raises(InputError, match="it must be 0, for runs in this process"):
-            run.run_grid([cheap(0)], "quick", wanted, bar=False)
+            run.worker_count(wanted)
 
 
-def test_the_bar_counts_steps_over_all_runs_and_tells_the_time_by_finished_ones(small):
-    """Two of four steps a second: ten runs of six steps take 30 s on one process, less
-    what is done; a run that went on from a checkpoint has made fewer steps itself."""
+def test_the_bar_counts_the_steps_of_all_runs_that_have_yet_to_be_made(
+    small, eager, monkeypatch, capsys
+):
+    """Without those that a checkpoint has, and those of what is not trained."""
+    half = small(seed=1)
+    with monkeypatch.context() as once, pytest.raises(KeyboardInterrupt):
+        once.setattr(measure, "evaluate", stop)
+        made(half)
+    configs = [small(), small(method="simcse"), half, small(method="untrained")]
+    run.run_grid(configs, "quick", workers=0)
+    bars = capsys.readouterr().err
+    assert " 0/24 steps, ? left" in bars and " 12/12 steps, 00:00 left" in bars
+
+
+def test_the_time_of_runs_is_that_of_a_step_of_finished_ones(small):
     records = [{"seconds": 3.0, "config": {"method": "mocose", "steps": 6}}]
-    configs = [small(seed=seed) for seed in range(10)]
-    bar = Bar("", configs, records, 1, False)
-    assert bar.total == 60 and "10 runs, 00:30 left" in bar.told
-    bar.count(4)
-    bar.finish(configs[0], 4, None)  # two steps came from a checkpoint
-    bar.count(10)
-    assert bar.n == 12 and "9 runs, 00:24 left" in bar.told
-    other = small(method="simcse", steps=60)
-    assert seconds_of([other], records) == 30 and seconds_of([other], []) is None
-    assert "see the first" in Bar("", configs, [], 1, False).told
+    for method in ("mocose", "simcse"):
+        assert seconds_of([small(method=method, steps=60)], records) == 30
+    assert seconds_of([small()], []) is None
 
 
 SCRIPT = """
@@ -367,21 +307,12 @@ for _, _, error in outcomes(len, ["a job"], 1):
 """
 
 
-def test_a_worker_that_imports_a_script_starts_no_other(monkeypatch):
-    process = multiprocessing.current_process()
-    monkeypatch.setattr(process, "_inheriting", True, raising=False)
-    monkeypatch.setattr(os, "_exit", lambda code: pytest.fail(f"exit {code}"))
-    with pytest.raises(pytest.fail.Exception, match="exit 1"):
-        next(pool.outcomes(len, ["a job"], 1))
-
-
 @pytest.mark.slow
 def test_a_script_without_a_main_guard_is_told_what_it_needs(tmp_path):
     (tmp_path / "mine.py").write_text(SCRIPT)
     command, here = [sys.executable, tmp_path / "mine.py"], {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        command, capture_output=True, text=True, env=os.environ | here
-    )
+    options = {"capture_output": True, "text": True, "env": os.environ | here}
+    done = subprocess.run(command, **options)
     told = 'no worker could start; a script that starts runs needs `if __name__ == "'
     assert told in done.stdout and "Traceback" not in done.stderr
 
@@ -398,12 +329,12 @@ def test_the_cosines_of_pairs_are_told_apart_by_their_grade(monkeypatch):
         return np.stack([x, np.sqrt(1 - x**2)], 1)
 
     metrics, quantiles = measure.by_grade(encode, Config())
-    # grades' means 0.1, 0.5, 0.9; around them ± 0.1; around 0.5 the means have variance 0.32 / 3
-    assert metrics["cosine_spread dev"] ** 2 == pytest.approx(0.32 / 3 + 0.01)
+    # grades' means are 0.1, 0.5 and 0.9, with variance 0.32 / 3; around them ± 0.1
+    between = 0.32 / 3
+    assert metrics["cosine_spread dev"] ** 2 == pytest.approx(between + 0.01)
     assert metrics["cosine_spread_similar dev"] == pytest.approx(0.1)
-    assert metrics["cosine_separation dev"] == pytest.approx(
-        (0.32 / 3) / (0.32 / 3 + 0.01)
-    )
+    share = metrics["cosine_separation dev"]
+    assert share == pytest.approx(between / (between + 0.01))
     medians = [q[2] for q in quantiles]  # two of the five grades have no pairs
     assert medians == pytest.approx([0.1, np.nan, 0.5, np.nan, 0.9], nan_ok=True)
     assert quantiles[0] == pytest.approx([0.01, 0.05, 0.1, 0.15, 0.19])

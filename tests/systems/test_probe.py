@@ -19,9 +19,8 @@ def test_measure_names_the_split():
     names = "alignment uniformity mean_cosine effective_rank isotropy".split()
     assert list(found) == [f"{name} dev" for name in names]
     first, second, every = probe.sentences("sample")
-    assert found["alignment dev"] == pytest.approx(
-        alignment(words(first), words(second))
-    )
+    between = alignment(words(first), words(second))
+    assert found["alignment dev"] == pytest.approx(between)
     assert found["uniformity dev"] == pytest.approx(uniformity(words(every)))
     assert len(every) == len(set(every)) > len(first)
     values = probe.spectrum(words, "sample")
@@ -31,10 +30,8 @@ def test_measure_names_the_split():
 def test_probe_is_measure_on_a_fixed_sample(monkeypatch, encoder):
     monkeypatch.setattr(probe, "PROBE_PAIRS", 10_000)
     monkeypatch.setattr(probe, "PROBE_SENTENCES", 10_000)
-    probed, measured = (
-        probe.Probe(encoder.encode, "sample")(),
-        probe.measure(encoder.encode, "sample"),
-    )
+    probed = probe.Probe(encoder.encode, "sample")()
+    measured = probe.measure(encoder.encode, "sample")
     assert set(probed) == {"alignment", "uniformity", "mean_cosine", "effective_rank"}
     for name, value in probed.items():
         assert value == pytest.approx(measured[f"{name} dev"], rel=1e-4), name
@@ -73,10 +70,8 @@ def test_collapse_is_named_with_its_first_step():
     line = np.outer(rng.normal(size=200), np.ones(32)) + 1e-4 * healthy
     assert "effective rank" in probe.collapsed(probe.describe(line))
     assert "NaN" in probe.collapsed(probe.describe(np.full((9, 4), np.nan)))
-    rows = [
-        {"step": 1, "mean_cosine": 0.5, "effective_rank": 9.0},
-        {"step": 2, "loss": 1.0},
-    ]
+    first = {"step": 1, "mean_cosine": 0.5, "effective_rank": 9.0}
+    rows = [first, {"step": 2, "loss": 1.0}]
     assert probe.collapsed_since(rows) is None
     late = [{"step": 3, "mean_cosine": 0.999, "effective_rank": 9.0}] * 2
     assert probe.collapsed_since(rows + late).startswith("step 3: the mean cosine")

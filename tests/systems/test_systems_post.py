@@ -5,20 +5,17 @@ import zipfile
 
 import numpy as np
 import pytest
-from texts import open_sentences
 
 from mocose_lib import Encoder, InputError
 from mocose_study.systems import fit
 from mocose_study.systems.base import statistics_texts
 from mocose_study.systems.whitening import whitening
-from mocose_study.systems.word_vectors import WordAverage, read_vectors
-
-SENTENCES = open_sentences(30, start=50)
+from mocose_study.systems.word_vectors import read_vectors
 
 
-def correlated(n=400, width=8):
+def correlated(width=8):
     rng = np.random.default_rng(0)
-    return rng.normal(size=(n, width)) @ rng.normal(size=(width, width)) + 3
+    return rng.normal(size=(400, width)) @ rng.normal(size=(width, width)) + 3
 
 
 def test_whitening_is_algorithm_1_and_keeps_the_largest_variance():
@@ -43,48 +40,23 @@ def test_directions_without_variance_are_left_out_instead_of_blown_up():
 
 @pytest.mark.parametrize("statistics", ["task", "corpus"])
 def test_whitening_on_its_own_statistics(small, statistics):
-    config = small(
-        method="whitening", pooling="first_last", statistics=statistics, corpus_size=200
-    )
+    texts = dict(statistics=statistics, corpus_size=200, pooling="first_last")
+    config = small(method="whitening", **texts)
     found = fit(config).encode(statistics_texts(config))
     np.testing.assert_allclose(np.cov(found.T), np.eye(found.shape[1]), atol=1e-4)
     # 16 wide, less one: behind LayerNorms the features of a text sum to 0
     assert found.dtype == np.float32 and found.shape[1] == 15
 
 
-def vectors_text(dim=4, seed=0):
-    rng = np.random.default_rng(seed)
-    words = dict.fromkeys(" ".join(SENTENCES).lower().replace(".", " .").split())
-    numbers = {w: [f"{x:.4f}" for x in rng.normal(size=dim)] for w in words}
-    return "".join(f"{w} {' '.join(row)}\n" for w, row in numbers.items())
-
-
-@pytest.fixture
-def vectors(tmp_path):
-    path = tmp_path / "small.txt.xz"
-    path.write_bytes(lzma.compress(vectors_text().encode()))
-    return path
-
-
-def test_the_plain_average_in_loops(vectors):
-    rows = map(str.split, vectors_text().splitlines())
-    table = {word: [*map(float, numbers)] for word, *numbers in rows}
-    average = WordAverage(read_vectors(vectors))
-    known = list(table)
-    sentences = [" ".join([*known[i : i + 3], "Qxzvk"]) for i in range(5)]
-    for sentence, found in zip(sentences, average.encode(sentences), strict=True):
-        words = [w for w in sentence.split() if w in table]
-        expected = [sum(table[w][i] for w in words) / len(words) for i in range(4)]
-        np.testing.assert_allclose(found, expected, atol=1e-5)
-
-
-def test_a_token_unknown_as_a_whole_is_cut_and_unknown_words_are_left_out(tmp_path):
-    path = tmp_path / "v.txt"
-    path.write_text("do 1 0\nn't 0 1\nu.s. 3 3\nit 5 0\n's 0 5\n")
-    average = WordAverage(read_vectors(path))
-    vectors = average.encode(["Don't xyzzy", "it's", "U.S.", "xyzzy"])
-    expected = [[0.5, 0.5], [2.5, 2.5], [3, 3], [1.8, 1.8]]
+def test_a_sentence_is_the_average_of_its_known_words(small, tmp_path):
+    """Tokens that are unknown as a whole are cut; without a known word: all vectors."""
+    path = tmp_path / "v.txt.xz"
+    path.write_bytes(lzma.compress(b"do 1 0\nn't 0 1\nu.s. 3 3\nit 5 0\n's 0 5\n"))
+    fitted = fit(small(method="word_vectors", vectors=str(path)))
+    vectors = fitted.encode(["Don't xyzzy", "it's", "U.S.", "xyzzy", "It do IT U.S."])
+    expected = [[0.5, 0.5], [2.5, 2.5], [3, 3], [1.8, 1.8], [3.5, 0.75]]
     np.testing.assert_allclose(vectors, expected, atol=1e-6)
+    assert vectors.dtype == np.float32
 
 
 def test_of_an_archive_the_widest_vectors_are_read(tmp_path):
@@ -116,25 +88,8 @@ def test_a_bad_file_of_vectors_is_refused_in_one_sentence(tmp_path, content):
         read_vectors(path)
 
 
-def test_word_vectors_as_a_system(small, vectors):
-    config = small(method="word_vectors", vectors=str(vectors))
-    vectors = fit(config).encode(SENTENCES)
-    assert vectors.shape == (30, 4) and vectors.dtype == np.float32
-    assert np.isfinite(vectors).all()
-
-
-def test_a_random_encoder_has_the_shape_alone(small):
-    def encode(**fields):
-        return fit(small(method="untrained", **fields)).encode(SENTENCES)
-
-    first, second = (encode(encoder_init="random", seed=seed) for seed in (1, 2))
-    assert np.array_equal(first, encode(encoder_init="random", seed=1))
-    assert first.shape == second.shape and not np.allclose(first, second, atol=0.1)
-    assert not np.allclose(first, encode(), atol=0.1)
-
-
 def test_a_pooler_that_no_checkpoint_brought_scores_nothing(small, tiny, tmp_path):
     bare = Encoder.load(tiny).save(tmp_path / "bare")  # which leaves the pooler out
     config = small(method="untrained", encoder=str(bare), pooling="cls_pooler")
     with pytest.raises(InputError, match="has no pooler for"):
-        fit(config).encode(SENTENCES)
+        fit(config).encode(["A sentence."])
