@@ -27,13 +27,8 @@ from mocose_lib import InputError
 from .stats import LEVEL, Interval, Scores, difference
 
 SEEDS_NEEDED = 5
-SUPPORTED, CONTRADICTED, OPEN, NO_RUNS = (
-    "supported",
-    "contradicted",
-    "open",
-    "no runs",
-)
-WORDS = (SUPPORTED, CONTRADICTED, OPEN, NO_RUNS)
+WORDS = ("supported", "contradicted", "open", "no runs")
+SUPPORTED, CONTRADICTED, OPEN, NO_RUNS = WORDS
 STREAMS = ("method", "encoder", "corpus", "batch_size", "encoder_init")
 
 

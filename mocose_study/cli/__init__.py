@@ -8,13 +8,9 @@ import os
 import signal
 import sys
 
-try:
-    import tyro
+import tyro
 
-    from . import jobs, models, study
-except KeyboardInterrupt:
-    sys.stderr.write("mocose: interrupted before anything began\n")
-    sys.exit(130)
+from . import jobs, models, study
 
 
 class Run:
@@ -50,9 +46,7 @@ def main() -> None:
             os.environ["MOCOSE_DATA"] = os.path.abspath(folder)
         quieten()
         command.main()
-        return (
-            sys.stdout.flush()
-        )  # here, where it is known what to say of a closed pipe
+        return sys.stdout.flush()  # here it is known what to say of a closed pipe
     except BrokenPipeError:  # whoever read the output, as `head` does, has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

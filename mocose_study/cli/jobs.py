@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tyro.conf import Positional
 
-from .options import Data, near
+from .options import Data
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class Jobs(Data):
     carry: Path | None = None  # Copies the data that the job reads into this folder.
 
     def main(self) -> None:
+        from mocose_study.config import choose
         from mocose_study.runs import jobs
 
         if self.take:
@@ -31,7 +32,9 @@ class Jobs(Data):
             jobs.try_out()
         states = list(jobs.states(self.steps))
         waiting = [name for name, done, total, _ in states if done < total]
-        name = near(self.name, jobs.JOBS, "job") if self.name else "".join(waiting[:1])
+        name = self.name or "".join(waiting[:1])
+        if name:
+            choose(jobs.JOBS, name, "job")
         if self.carry and name:
             print(f"{name}: {jobs.carry(name, self.carry) / 2**20:.1f} MiB")
         elif self.run and name:

@@ -15,7 +15,7 @@ from .options import Command, Data
 class Evaluate(Data):
     """Scores of a model: a folder, a name of the hub, or an encoder of the study."""
 
-    # As `mocose run --save` wrote it, or any that transformers or sentence-transformers load.
+    # As `mocose run --save` wrote it, or any of transformers or sentence-transformers.
     model: Positional[str] = MISSING
     # Files of scored pairs; default: the seven STS tasks, or the open ones without data.
     sts: tuple[Path, ...] = ()
@@ -24,24 +24,24 @@ class Evaluate(Data):
     pooling: Literal["cls", "cls_pooler", "mean", "first_last"] | None = None
     json: bool = False  # Prints JSON.
     beside: str | None = None  # A profile whose systems are shown beside the model.
-    all: bool = False  # With --beside: all systems of the study.
 
     def main(self) -> None:
         from mocose_study.config import InputError, configure
         from mocose_study.results import use
 
-        here, there = use.tasks(), self.beside and configure(self.beside).benchmark
-        if self.beside and self.sts:
-            what = "--beside shows averages over other tasks than --sts"
-            raise InputError(f"{what}; leave one out.")
-        if self.beside and here != there:
-            what = f"{self.beside} has scores of {there!r}, not {here!r}"
-            raise InputError(f"{what}; see --data.")
+        if self.beside:
+            here, there = use.tasks(), configure(self.beside).benchmark
+            if self.sts:
+                what = "--beside shows averages over other tasks than --sts"
+                raise InputError(f"{what}; leave one out.")
+            if here != there:
+                what = f"{self.beside} has scores of {there!r}, not {here!r}"
+                raise InputError(f"{what}; see --data.")
         pairs = use.pairs_of(self.sts)  # before the encoder, which takes longer
         encode = use.encode_of(self.model, self.pooling)
         scores = use.measure(encode, pairs, self.transfer)
         if self.beside:
-            use.show_beside(scores, self.beside, self.json, self.all)
+            use.show_beside(scores, self.beside, self.json)
         else:
             use.show(scores, self.json)
 
@@ -58,9 +58,9 @@ class Embed(Command):
         from mocose_study.results import use
 
         if sys.stdout.isatty():
-            what = "vectors are no text"
-            raise InputError(f"{what}; use `mocose embed MODEL FILE > vectors.npy`.")
+            raise InputError("vectors are no text; write `… > vectors.npy`.")
         if not self.file.is_file():
-            what = f"there is no file {str(self.file)!r}"
-            raise InputError(f"{what}; give a text with one sentence a line.")
+            raise InputError(
+                f"there is no file {str(self.file)!r}; give lines of text."
+            )
         use.embed(use.encode_of(self.model), self.file, sys.stdout.buffer)

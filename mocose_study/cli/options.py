@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+FROM_CHECKPOINT = "the same command goes on from the last checkpoint, if there is one"
+
 
 @dataclass(frozen=True)
 class Command:
@@ -22,16 +24,3 @@ class Sized(Data):
     """Options of every command that works at a size."""
 
     profile: str = "quick"  # One of those that `mocose profiles` lists.
-
-
-def near(name: str, known, what: str) -> str:
-    """`name`, if it is known. Raises InputError with the nearest one."""
-    from difflib import get_close_matches
-
-    from mocose_study.config import InputError
-
-    if name in known:
-        return name
-    close = get_close_matches(name, known, 1)
-    hint = f"did you mean {close[0]!r}?" if close else f"`mocose {what}s` lists them."
-    raise InputError(f"there is no {what} {name!r}; {hint}")

@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -13,13 +14,14 @@ from mocose_study.config import Config, InputError
 from mocose_study.config.profiles import fields_of
 from mocose_study.data.files import study_folder
 
-from .options import Sized
+from .options import FROM_CHECKPOINT, Sized
 
 
 @dataclass(frozen=True)
 class Run(Sized):
     """One run: trains and measures a system, and prints its scores."""
 
+    INTERRUPTED = FROM_CHECKPOINT
     preset: str = "study"  # One of study, described, code, moco.
     out: Path | None = None  # Folder of the run's file; default: runs/ of the study.
     # Folder for the trained encoder, which sentence-transformers and transformers load.
@@ -33,33 +35,32 @@ class Run(Sized):
         from mocose_study.fast.ranks import ranks
         from mocose_study.results import use
         from mocose_study.runs import run
-        from mocose_study.runs.files import read_run
+        from mocose_study.runs.files import read_run, run_file, write_curves
 
-        self.check(ranks().size)
+        self.check()
         if self.push_to_hub:
             use.make_repository(self.push_to_hub)
         run.prepare([self.config], bar=True)
-        path = self.path()
+        path = run_file(self.config, "", self.out or study_folder() / "runs")
         for folder in filter(None, (path.parent, self.save, self.log)):
             check_writable(folder)
         before = use.untrained(self.config)
-        run.make_run(self.config, path, None, True, self.keep if self.save else None)
+        keep = partial(use.save, target=self.save, name=self.push_to_hub)
+        run.make_run(self.config, path, None, True, keep if self.save else None)
         if ranks().rank:
             return
         record = read_run(path)
         use.show(record["metrics"])
-        if self.log and not self.save:
-            self.write_log(record)
+        if self.log:
+            write_curves(record, self.log)
         print(self.save or path)
-        print(use.gain(before, record["metrics"]["sts_avg"]))
+        after = record["metrics"]["sts_avg"]
+        if before is not None and after is not None:
+            print(f"untrained {before:.2f}, trained {after:.2f}: {after - before:+.2f}")
 
-    def path(self) -> Path:
-        from mocose_study.runs.files import run_file
-
-        return run_file(self.config, "", self.out or study_folder() / "runs")
-
-    def check(self, processes: int) -> None:
+    def check(self) -> None:
         """Raises InputError for options that do not go together, or with the system."""
+        from mocose_study.fast.ranks import ranks
         from mocose_study.systems import check
 
         system, save = check(self.config), self.save
@@ -69,40 +70,11 @@ class Run(Sized):
             raise InputError(f"{system.name} is no encoder alone; leave out --save.")
         taken = save and save.exists() and any(save.iterdir())
         if taken and not (save / "mocose.json").exists():
-            raise InputError(
-                f"{save} has other files; give --save a folder of its own."
-            )
+            raise InputError(f"{save} has other files; give --save an empty folder.")
         if self.log and not find_spec("tensorboard"):
-            what = "--log needs the package tensorboard"
-            raise InputError(f"{what}: pip install tensorboard.")
-        if processes > 1 and system.name != "mocose":
-            what = f"{system.name} trains in one process"
-            raise InputError(f"{what}; leave out `accelerate`.")
-
-    def keep(self, fitted, record: dict) -> None:
-        """What a run leaves beside its file; the checkpoint is deleted after it."""
-        from mocose_study.results import use
-
-        self.write_log(record)
-        use.save(fitted, record, self.save, self.push_to_hub)
-
-    def write_log(self, record: dict) -> None:
-        """A disk that is full for the curves stops nothing."""
-        from mocose_study.runs.files import write_curves
-
-        try:
-            if self.log:
-                write_curves(record, self.log)
-        except OSError as cause:
-            print(f"{self.log} has no curves: {cause.strerror}")
-
-    @property
-    def INTERRUPTED(self) -> str:
-        from mocose_study.runs.run import checkpoint_of
-
-        if checkpoint_of(self.path().stem).path.exists():
-            return "the same command goes on from here"
-        return Sized.INTERRUPTED
+            raise InputError("--log needs tensorboard: pip install tensorboard.")
+        if ranks().size > 1 and system.name != "mocose":
+            raise InputError(f"{system.name} trains in one process, not by accelerate.")
 
 
 def check_writable(folder: Path) -> None:

@@ -6,51 +6,43 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from tyro import MISSING
 from tyro.conf import Positional
 
-from .options import Command, Data, Sized, near
+from .options import FROM_CHECKPOINT, Command, Data, Sized
 
 
-def _text(table) -> str:
-    return table.to_string(index=False, float_format="%.2f", na_rep="")
+def chosen(names: tuple[str, ...]) -> dict:
+    """The sections of these names, or all without any."""
+    from mocose_study.config import choose
+    from mocose_study.sections import SECTIONS
+
+    return {n: choose(SECTIONS, n, "section") for n in names or SECTIONS}
+
+
+def show(table) -> None:
+    print(table.to_string(index=False, float_format="%.2f", na_rep=""))
 
 
 @dataclass(frozen=True)
 class Grid(Sized):
-    """All missing runs of sections. Without a section, lists them, and their cost."""
+    """All missing runs of sections."""
 
     INTERRUPTED = "finished runs are kept, and the same command makes the rest"
-    sections: Positional[tuple[str, ...]] = ()  # As `mocose sections` lists, or all.
+    # As `mocose sections` lists, or `all`.
+    sections: Positional[tuple[str, ...]] = MISSING
     seeds: tuple[int, ...] | None = None  # Of every point; default: the profile's.
     # Processes side by side, 0: in this one; default: MOCOSE_WORKERS, or one a core.
     workers: int | None = None
 
     def main(self) -> None:
         from mocose_study.runs.run import run_grid
-        from mocose_study.sections import SECTIONS
 
-        names = tuple(SECTIONS) if self.sections in ((), ("all",)) else self.sections
-        known = [SECTIONS[near(name, SECTIONS, "section")] for name in names]
-        runs = [section.configs(self.profile, self.seeds) for section in known]
-        if not self.sections:
-            return self.list(dict(zip(names, runs, strict=True)))
+        named = chosen(() if self.sections == ("all",) else self.sections)
+        runs = (x.configs(self.profile, self.seeds) for x in named.values())
         configs = [config for found in runs for config in found]
         done = run_grid(configs, self.profile, self.workers)
         print(f"{len(done)} runs of profile {self.profile} are done")
-
-    def list(self, sections: dict) -> None:
-        from mocose_study.runs.files import read_whole, run_file
-        from mocose_study.runs.progress import seconds_of
-
-        for name, configs in sections.items():
-            records = {c: read_whole(run_file(c, self.profile)) for c in configs}
-            missing = [c for c, record in records.items() if not record]
-            seconds = seconds_of(missing, filter(None, records.values()))
-            cost = f", {seconds / 3600:.1f} hours" if missing and seconds else ""
-            if configs:  # else it is not at this profile
-                print(f"{name:22} {len(missing):5} of {len(records):5} missing{cost}")
-        print("Hours are those of one process, by the section's finished runs.")
-        print("`mocose grid SECTION` makes those of a section, `mocose grid all` all.")
 
 
 @dataclass(frozen=True)
@@ -75,12 +67,10 @@ class Results(Sized):
 
     def main(self) -> None:
         from mocose_study.results.tables import summary, table_of
-        from mocose_study.sections import SECTIONS
 
-        for name in self.sections or tuple(SECTIONS):
-            runs = table_of(SECTIONS[near(name, SECTIONS, "section")], self.profile)
+        for name, section in chosen(self.sections).items():
             print(f"{name} ({self.profile})")
-            print(_text(summary(runs)) if len(runs) else "  no runs yet")
+            show(summary(table_of(section, self.profile)))
 
 
 @dataclass(frozen=True)
@@ -96,16 +86,14 @@ class Claims(Sized):
 
         if not self.check:
             return print(ledger.counted(ledger.judged(self.profile)).to_string())
-        late, unlike = (
-            ledger.late(self.profile),
-            ledger.unlike_the_authors(self.profile),
-        )
+        late = ledger.late(self.profile)
+        unlike = ledger.unlike_the_authors(self.profile)
         for rule in late.itertuples():
             older = f"{rule.older} of its {rule.n} runs are older"
             print(f"{rule.Index}: {older} than its rule, of {rule.written}")
-        for run in unlike.itertuples():
-            what = f"{run.field} = {run.value}, which the authors have not"
-            print(f"{run.section}, {run.label}: {what}")
+        if len(unlike):
+            print("Settings that neither the authors nor the sections have:")
+            show(unlike)
         if len(late) or len(unlike):
             raise SystemExit(1)
         print("every rule is older than its runs, and all have the authors' settings")
@@ -114,8 +102,6 @@ class Claims(Sized):
 @dataclass(frozen=True)
 class Report(Sized):
     """The executed notebooks of a profile as a site."""
-
-    INTERRUPTED = "an earlier report is as it was, and the same command starts over"
 
     def main(self) -> None:
         from mocose_study.results.site import make_report
@@ -155,7 +141,7 @@ class Bench(Sized):
         path = bench(run, device, self.repeats, self.steps, self.authors)
         record = json.loads(path.read_text())
         print("Milliseconds a step, and their ratio to ours:")
-        print(_text(table(record).reset_index()))
+        show(table(record).reset_index())
         print(f"Seconds of a run of profile {self.profile}:")
         print("\n".join(f"{part:12}{x:8.1f}" for part, x in record["run"].items()))
         print(path)
@@ -165,7 +151,7 @@ class Bench(Sized):
 class Pretrain(Data):
     """Trains an encoder on masked words into data/encoders/<name>; can be interrupted."""
 
-    INTERRUPTED = "the same command goes on from the last checkpoint, if there is one"
+    INTERRUPTED = FROM_CHECKPOINT
     profile: str = "tiny"  # A profile of pre-training, such as tiny or mini.
     folder: Path | None = None  # For the encoder; default: data/encoders/<profile>.
     card: bool = False  # Only writes the model card anew, with the scores of its runs.
@@ -174,11 +160,10 @@ class Pretrain(Data):
         from mocose_study.config import choose
         from mocose_study.config.profiles import PRETRAINING
         from mocose_study.data.files import study_folder
-
-        config = choose(PRETRAINING, self.profile, "pre-training profile")
         from mocose_study.pretraining.pretrain import make_encoder
         from mocose_study.results.use import write_card
 
+        config = choose(PRETRAINING, self.profile, "pre-training profile")
         folder = self.folder or study_folder() / "data" / "encoders" / config.name
         if not self.card:
             make_encoder(config, folder)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,7 +21,6 @@ from mocose_study.config.profiles import PretrainConfig
 from mocose_study.data import benchmarks, encoders
 from mocose_study.data.atomic import write_atomically
 from mocose_study.data.corpora import CORPORA, corpus_files, text_lines
-from mocose_study.data.files import shipped
 from mocose_study.data.labelled import transfer_tasks
 from mocose_study.data.sources import asking_the_hub, folder, sha256
 from mocose_study.fast import logistic
@@ -29,18 +29,10 @@ from mocose_study.sections import SECTIONS
 from mocose_study.systems import SYSTEMS
 from mocose_study.systems.base import Fitted, load_encoder
 
-from .tables import METRIC, filled, markdown, table_of
+from .tables import METRIC, by_task, filled, markdown, table_of
 
 WIKIPEDIA = ("open", "wiki900k", "wiki_documents", "wiki1m")  # under its licence
 TASK = " test all"  # how a task's column ends, in which all of its pairs count
-BESIDE = {  # the systems of `main_results` beside a model, as MoCoSE Table 1 calls them
-    "GloVe": "glove",
-    "untrained first-last": "first_last",
-    "whitening": "whitening",
-    "IS-BERT": "is_bert",
-    "SimCSE": "simcse",
-    "MoCoSE": "mocose",
-}
 
 
 def save(fitted: Fitted, record: dict, target: Path, name: str | None = None) -> None:
@@ -90,10 +82,10 @@ def write_card(target: Path, config: PretrainConfig) -> None:
 
     Raises InputError where no finished pre-training stands, or the corpus is missing.
     """
-    if not (target / "pretraining.json").exists():
+    if not (done := target / "pretraining.json").exists():
         what = f"there is no finished encoder in {target}"
         raise InputError(f"{what}: `mocose pretrain` makes one.")
-    record = json.loads((target / "pretraining.json").read_text(encoding="utf-8"))
+    record = json.loads(done.read_text(encoding="utf-8"))
     last = {k: v for k, v in record["curve"][-1].items() if k not in ("step", "tokens")}
     files = corpus_files(config.corpus) if config.corpus in CORPORA else []
     text = filled(
@@ -110,14 +102,13 @@ def write_card(target: Path, config: PretrainConfig) -> None:
 
 def pooling_table(encoder: str) -> str:
     """A Markdown table of the encoder's untrained poolings, by tasks."""
-    runs = table_of(SECTIONS["main_results"], encoder)
-    runs = runs[runs["label"].str.startswith("untrained ")]
-    if not len(runs):
+    section = SECTIONS["main_results"]
+    points = {x: v for x, v in section.points.items() if x.startswith("untrained ")}
+    section = replace(section, points=points)
+    table = by_task(section, table_of(section, encoder))
+    if table.empty:
         return "(no runs yet)"
-    names = {column: column.split()[0] for column in runs if column.endswith(TASK)}
-    table = runs.assign(pooling=runs["label"].str.removeprefix("untrained "))
-    chosen = table[["pooling", *names, METRIC]]
-    return markdown(chosen.rename(columns={**names, METRIC: "avg"}))
+    return markdown(table.loc[:, :"average"].rename_axis("pooling").reset_index())
 
 
 def encode_of(name: str, pooling: Pooling | None = None) -> Encode:
@@ -177,13 +168,6 @@ def untrained(config: Config) -> float | None:
     return evaluate(encode, benchmarks.test_tables(config.benchmark))["average"]
 
 
-def gain(before: float | None, after: float | None) -> str:
-    """What the training has brought, in one line."""
-    if before is None or after is None:
-        return "no score before and after the training"
-    return f"untrained {before:.2f}, trained {after:.2f}: {after - before:+.2f}"
-
-
 def show(scores: Mapping, as_json: bool = False) -> None:
     """Prints scores, a line each."""
     if as_json:
@@ -192,27 +176,15 @@ def show(scores: Mapping, as_json: bool = False) -> None:
         print(f"{name:24}", f"{'undefined' if value is None else f'{value:.2f}':>9}")
 
 
-def show_beside(
-    scores: Mapping, profile: str, as_json: bool, all_systems: bool
-) -> None:
-    """Prints a model's scores on the tasks above those of the study's systems.
-
-    The last column is the average that MoCoSE Table 1 has for the system.
-    """
-    runs = table_of(SECTIONS["main_results"], profile).groupby("label", sort=False)
-    names = [name for name in scores if name == METRIC or name.endswith(TASK)]
-    table = runs.mean(numeric_only=True).reindex(columns=names)
-    if not all_systems:
-        table = table[table.index.isin(BESIDE)]
-    table = pd.concat([pd.DataFrame([scores], ["this model"])[names], table])
+def show_beside(scores: Mapping, profile: str, as_json: bool) -> None:
+    """Prints a model's scores on the tasks above those of the study's systems."""
+    section = SECTIONS["main_results"]
+    names = [name for name in scores if name.endswith(TASK)]
+    mine = {name.removesuffix(TASK): scores[name] for name in names}
+    mine = pd.DataFrame([mine | {"average": scores[METRIC]}], ["this model"])
+    table = pd.concat([mine, by_task(section, table_of(section, profile))])
     if as_json:
         return print(json.dumps(finite(table.T.to_dict()), indent=1))
-    printed = pd.read_csv(shipped("paper") / "mocose_table1.csv").query(
-        "metric == 'avg' and encoder in ('own', 'bert-base-uncased')"
-    )
-    paper = printed.set_index("system")["value"]
-    table["paper"] = [paper.get(BESIDE.get(label)) for label in table.index]
-    table.columns = [name.removesuffix(TASK) for name in table.columns]
     print(table.to_string(float_format="%.2f", na_rep=""))
 
 

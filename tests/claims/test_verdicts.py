@@ -52,14 +52,12 @@ def word(rule: str, margin: float, **means) -> str:
         ("better", 0.5, -0.25, "contradicted"),
         ("better", -0.5, -0.25, "supported"),  # not worse by more than a half
         ("better", -0.5, -0.4, "open"),
-        ("better", -0.5, -0.6, "open"),
         ("better", -0.5, -0.75, "contradicted"),
         ("equivalent", 0.5, 0.25, "supported"),
         ("equivalent", 0.5, 0.4, "open"),
         ("equivalent", 0.5, 0.75, "contradicted"),
         ("equivalent", 0.5, -0.75, "contradicted"),
         ("best", 0.5, -0.25, "supported"),
-        ("best", 0.5, -0.15, "supported"),
         ("best", 0.5, -0.75, "contradicted"),
         ("best", 0.1, -0.15, "open"),
     ],
@@ -89,9 +87,8 @@ def test_a_verdict_has_the_figures_behind_it():
     x = judge(claim(margin=0.5), frame(a=71, b=70))
     assert (x.effect, x.low, x.high) == pytest.approx((1, 1 - HALF, 1 + HALF), abs=1e-4)
     assert x.n == 5 and x.smallest == pytest.approx(0.5 + HALF, abs=1e-4)
-    assert judge(claim(margin=-0.5), frame(a=71, b=70)).smallest == pytest.approx(
-        HALF, abs=1e-4
-    )
+    x = judge(claim(margin=-0.5), frame(a=71, b=70))
+    assert x.smallest == pytest.approx(HALF, abs=1e-4)
 
 
 def test_other_streams_are_not_paired():
