@@ -21,7 +21,8 @@ def chosen(names: tuple[str, ...]) -> dict:
 
 
 def show(table) -> None:
-    print(table.to_string(index=False, float_format="%.2f", na_rep=""))
+    told = table.to_string(index=False, float_format="%.2f", na_rep="")
+    print(told if len(table) else "no runs yet")
 
 
 @dataclass(frozen=True)

@@ -6,101 +6,76 @@ import json
 import os
 
 import numpy as np
-import pandas as pd
 import pytest
+from made_up import write
 from texts import SENTENCES, hashed_words
 
 from mocose_lib import Encoder, InputError, evaluate
 from mocose_study.cli import run as command
 from mocose_study.cli.run import Run
 from mocose_study.data import benchmarks, encoders, labelled
-from mocose_study.data.corpora import text_lines
 from mocose_study.results import use
 from mocose_study.runs import run as runs
-from mocose_study.runs.files import read_run
-
-SAID: list[str] = []  # by the run of `saved`
+from mocose_study.runs.files import read_run, run_id
+from mocose_study.sections import SECTIONS
 
 
 @pytest.fixture
-def saved(small, study, capsys):
+def saved(small, study):
     """A run through `mocose run --save`: its Config, record and the folder."""
     config = small(eval_max_length=75)  # all that it can read
     Run(config=config, save=study / "mine", out=study / "own").main()
-    SAID[:] = capsys.readouterr().out.splitlines()
     (file,) = (study / "own").glob("*.json")
     return config, read_run(file), study / "mine"
 
 
 def test_a_saved_run_scores_as_its_run_file_says_whoever_loads_it(saved):
     config, record, folder = saved
-    there = use.encode_of(str(folder))
     tables = benchmarks.test_tables(config.benchmark)
-    assert evaluate(there, tables)["average"] == pytest.approx(
-        record["metrics"]["sts_avg"], abs=0.1
-    )
+    said = pytest.approx(record["metrics"]["sts_avg"], abs=0.1)
+    assert evaluate(use.encode_of(str(folder)), tables)["average"] == said
+    with pytest.raises(InputError, match="no trained pooler; choose another --pooling"):
+        use.encode_of(str(folder), "cls_pooler")
     (folder / "mocose.json").unlink()  # now it is a folder of sentence-transformers
     other = use.encode_of(str(folder))
-    assert evaluate(other, tables)["average"] == pytest.approx(
-        record["metrics"]["sts_avg"], abs=0.1
-    )
-    assert np.allclose(
-        np.linalg.norm(other(SENTENCES), axis=1), 1, atol=1e-5
-    )  # cosine's layer
+    assert evaluate(other, tables)["average"] == said
+    lengths = np.linalg.norm(other(SENTENCES), axis=1)
+    assert np.allclose(lengths, 1, atol=1e-5)  # cosine's layer
+    with pytest.raises(InputError, match="pooling of its own; leave --pooling out"):
+        use.encode_of(str(folder), "mean")
 
 
-def test_a_pooler_that_nothing_has_trained_scores_nothing(saved):
-    with pytest.raises(
-        InputError, match="has no trained pooler; choose another --pooling"
-    ):
-        use.encode_of(str(saved[2]), "cls_pooler")
-
-
-def test_systems_stand_beside_a_model_with_the_papers_averages(capsys, monkeypatch):
-    columns = {"sts_avg": [1.0, 2.0, 3.0], "A test all": [5.0, 5.0, 6.0]}
-    labels = ["SimCSE", "SimCSE", "SimCSE, larger"]
-    runs = pd.DataFrame({"label": labels, "seed": [0, 1, 0], **columns})
-    monkeypatch.setattr(use, "table_of", lambda section, profile: runs)
-    scores = {"sts_avg": 50.0, "A test all": float("nan"), "A test mean": 1.0}
-    use.show_beside(scores, "tiny", False, False)
+def test_systems_stand_beside_a_model_with_the_papers_averages(study, capsys):
+    for seed, score in enumerate([61.0, 62.0]):
+        write(SECTIONS["main_results"].config("SimCSE", "tiny", seed), score)
+    scores = {"sts_avg": 50.0, "STS12 test all": float("nan"), "STS12 test mean": 1.0}
+    use.show_beside(scores, "tiny", False)
     head, mine, simcse = map(str.split, capsys.readouterr().out.splitlines())
-    assert head == ["sts_avg", "A", "test", "paper"] or head == [
-        "sts_avg",
-        "A",
-        "paper",
-    ]
+    assert head[:2] == ["STS12", "average"] and head[-2:] == ["the", "paper"]
     assert mine == ["this", "model", "50.00"]
-    assert simcse == ["SimCSE", "1.50", "5.00", "76.25"]
-    use.show_beside(scores, "tiny", True, True)
+    assert simcse[:3] == ["SimCSE", "51.50", "61.50"] and simcse[-1] == "76.25"
+    use.show_beside(scores, "tiny", True)
     found = json.loads(capsys.readouterr().out)
-    assert found["this model"] == {"sts_avg": 50.0, "A test all": None}
-    assert found["SimCSE, larger"] == {"sts_avg": 3.0, "A test all": 6.0}
+    assert (found["this model"]["STS12"], found["SimCSE"]["average"]) == (None, 61.5)
 
 
-def test_a_run_ends_with_what_it_has_brought(saved, capsys):
-    """`saved` printed nothing else of the training: no dictionaries beside the bar."""
-    config, record, _ = saved
-    before = use.untrained(config)
-    assert use.gain(before, 50.0) == (
-        f"untrained {before:.2f}, trained 50.00: {50 - before:+.2f}"
-    )
-    trained = record["metrics"]["sts_avg"]
-    assert SAID[-1].strip() == use.gain(before, trained)
+def test_a_run_ends_with_what_it_has_brought(small, study, capsys):
+    """It printed nothing else of the training: no dictionaries beside the bar."""
+    config = small()
+    Run(config=config, out=study).main()
+    (file,) = study.glob("*.json")
+    before, after = use.untrained(config), read_run(file)["metrics"]["sts_avg"]
+    told = f"untrained {before:.2f}, trained {after:.2f}: {after - before:+.2f}"
+    out = capsys.readouterr().out
+    assert out.splitlines()[-1] == told and "{" not in out
 
 
 def test_the_card_says_what_it_is(saved):
     config, record, folder = saved
     card = (folder / "README.md").read_text()
-    for text in (
-        config.encoder,
-        "64 sentences",
-        record["id"],
-        '"queue_size": 12',
-        f"sts_avg: {record['metrics']['sts_avg']:.2f}",
-        "CC BY-SA",
-        "license: cc-by-sa-3.0",
-        "Findings of ACL 2022",
-    ):
+    score = f"sts_avg: {record['metrics']['sts_avg']:.2f}"
+    texts = config.encoder, "64 sentences", record["id"], '"queue_size": 12', score
+    for text in (*texts, "CC BY-SA", "license: cc-by-sa-3.0", "Findings of ACL 2022"):
         assert text in card
 
 
@@ -117,43 +92,27 @@ def test_a_system_that_is_more_than_an_encoder_is_not_saved(small, study):
     assert not (study / "own").exists()  # it says so before any work
 
 
-def test_the_hub_gets_the_folder_only_when_asked(saved, monkeypatch):
+def test_the_hub_gets_the_folder_only_when_asked(saved, small, monkeypatch):
     _, record, folder = saved
-    calls = []
-    api = "huggingface_hub.HfApi."
+    again, calls, api = folder.parent / "again", [], "huggingface_hub.HfApi."
     monkeypatch.setattr(api + "create_repo", lambda self, name, **_: calls.append(name))
     monkeypatch.setattr(
         api + "upload_folder", lambda self, **how: calls.append(how["repo_id"])
     )
     fitted = use.Fitted(len, encoder=Encoder.load(folder))
-    use.save(fitted, record, folder.parent / "again")
+    use.save(fitted, record, again)
     assert calls == []
     use.make_repository("me/model")
-    use.save(fitted, record, folder.parent / "again", "me/model")
+    use.save(fitted, record, again, "me/model")
     assert calls == ["me/model", "me/model"]
 
-
-def test_a_hub_that_refuses_says_so_before_the_training(small, study, monkeypatch):
     def refuse(self, name, **_):
         raise ConnectionError
 
-    monkeypatch.setattr("huggingface_hub.HfApi.create_repo", refuse)
-    with pytest.raises(
-        InputError, match=r"did not make 'me/model' \(ConnectionError\)"
-    ):
-        Run(config=small(), save=study / "mine", push_to_hub="me/model").main()
-    assert not (study / "mine").exists()
-
-
-def test_a_pooling_is_not_dropped_where_the_folder_has_its_own(saved):
-    folder = saved[2]
-    (
-        folder / "mocose.json"
-    ).unlink()  # what is left is a folder of sentence-transformers
-    with pytest.raises(
-        InputError, match="has a pooling of its own; leave --pooling out"
-    ):
-        use.encode_of(str(folder), "mean")
+    monkeypatch.setattr(api + "create_repo", refuse)  # it says so before the training
+    with pytest.raises(InputError, match=r"not make 'me/model' \(ConnectionError\)"):
+        Run(config=small(), save=again.parent / "x", push_to_hub="me/model").main()
+    assert not (again.parent / "x").exists()
 
 
 def test_any_function_is_measured_on_any_files(study):
@@ -176,24 +135,18 @@ def test_real_tasks_and_transfer_without_files(real_data, monkeypatch):
     assert {"STS12 test all", "SICK-R test all", "CR test"} <= set(found)
 
 
-def test_embed_writes_one_vector_per_line(encoder, study):
-    file = study / "mine.txt"
-    file.write_text("\n".join(SENTENCES[:3]) + "\n")
-    out = io.BytesIO()
-    use.embed(encoder.encode, file, out)
+def test_embed_writes_one_vector_per_line_and_refuses_those_without_numbers(
+    encoder, study
+):
+    (file := study / "mine.txt").write_text("\n".join(SENTENCES[:3]) + "\n")
+    use.embed(encoder.encode, file, out := io.BytesIO())
     out.seek(0)
     vectors = np.load(out)
-    assert vectors.dtype == np.float32 and np.array_equal(
-        vectors, encoder.encode(SENTENCES[:3])
-    )
-    assert list(text_lines([file]))[:-1] == SENTENCES[:3]
-
-
-def test_embed_refuses_vectors_without_numbers(study):
-    (study / "mine.txt").write_text("one\ntwo\n")
-    vectors, out = np.array([[1.0, 2.0], [1.0, np.nan]]), io.BytesIO()
+    assert vectors.dtype == np.float32
+    assert np.array_equal(vectors, encoder.encode(SENTENCES[:3]))
+    vectors[1, 1], out = np.nan, io.BytesIO()
     with pytest.raises(InputError, match=r"vector of line 2 has no numbers \(NaN\)"):
-        use.embed(lambda lines: vectors, study / "mine.txt", out)
+        use.embed(lambda lines: vectors, file, out)
     assert not out.getvalue()
 
 
@@ -205,18 +158,15 @@ def full(*_, **__):
 def test_a_disk_that_is_full_at_the_end_costs_no_training(
     small, study, eager, monkeypatch
 ):
-    """The log goes without; the save fails in a sentence, and the checkpoint stays."""
+    """The save fails in a sentence, and the checkpoint stays."""
     config = small()
-    again = Run(
-        config=config, save=study / "mine", out=study / "own", log=study / "log"
-    )
+    again = Run(config=config, save=study / "mine", out=study / "own")
     with monkeypatch.context() as disk:
-        disk.setattr("mocose_study.runs.files.write_curves", full)
         disk.setattr(Encoder, "save", full)
         with pytest.raises(InputError, match=r"mine cannot be written .*No space left"):
             again.main()
-    checkpoint = runs.checkpoint_of(again.path().stem)
-    assert again.path().exists() and checkpoint.read()["progress"]["step"] == 6
+    checkpoint = runs.checkpoint_of(run_id(config))
+    assert checkpoint.read()["progress"]["step"] == 6
     monkeypatch.setattr("torch.Tensor.backward", lambda *_: pytest.fail("trained"))
     again.main()
     assert (study / "mine" / "mocose.json").exists() and not checkpoint.path.exists()
