@@ -19,10 +19,6 @@ TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^((?:mocose|papermill|pytest) [^#\n]*)", TEXT, re.M)
 
 
-def test_the_readme_is_read_in_one_sitting():
-    assert TEXT.count("\n") <= 160 and len(TEXT.split()) <= 1_500
-
-
 @pytest.mark.parametrize("page", ["README", "CHECKLIST", "CONTRIBUTING", "CHANGELOG"])
 def test_every_file_that_a_page_links_exists(page):
     text = (ROOT / f"{page}.md").read_text(encoding="utf-8")
@@ -30,7 +26,8 @@ def test_every_file_that_a_page_links_exists(page):
     assert not [link for link in links if not (ROOT / link).exists()]
 
 
-def test_every_notebook_is_linked():
+def test_it_is_read_in_one_sitting_and_links_every_notebook():
+    assert TEXT.count("\n") <= 160 and len(TEXT.split()) <= 1_500
     names = {path.name for path in (ROOT / "notebooks").glob("[0-9]*.ipynb")}
     assert names == set(re.findall(r"\]\(notebooks/(\w+\.ipynb)\)", TEXT))
 
@@ -56,6 +53,9 @@ def test_the_blocks_are_those_of_the_committed_runs(tmp_path):
     path.write_text(TEXT, encoding="utf-8")
     readme.write(path)
     assert path.read_text(encoding="utf-8") == TEXT, "run `mocose readme`"
+    path.write_text("nothing")
+    with pytest.raises(InputError, match="has no place <!-- finding -->"):
+        readme.write(path)
 
 
 def test_each_verdict_has_its_sentence_and_without_runs_it_says_so(study):
@@ -71,13 +71,6 @@ def test_each_verdict_has_its_sentence_and_without_runs_it_says_so(study):
     assert "0.99 beats a decay of 0.85 (-4.0 points, -4.0 to -4.0" in told["finding"]
     assert "no range" not in told["finding"] and "| contradicted |" in told["claims"]
     assert "12.8 points above its own untrained [CLS] and 30.0 above" in told["range"]
-
-
-def test_a_readme_without_the_marks_is_one_sentence(study, tmp_path):
-    path = tmp_path / "README.md"
-    path.write_text("nothing")
-    with pytest.raises(InputError, match="has no place <!-- finding -->"):
-        readme.write(path)
 
 
 def test_the_first_example_prints_a_gain(study, tmp_path, monkeypatch, capsys):

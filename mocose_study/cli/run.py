@@ -37,7 +37,7 @@ class Run(Sized):
         from mocose_study.runs import run
         from mocose_study.runs.files import read_run, run_file, write_curves
 
-        self.check()
+        self.check(ranks().size)
         if self.push_to_hub:
             use.make_repository(self.push_to_hub)
         run.prepare([self.config], bar=True)
@@ -58,9 +58,8 @@ class Run(Sized):
         if before is not None and after is not None:
             print(f"untrained {before:.2f}, trained {after:.2f}: {after - before:+.2f}")
 
-    def check(self) -> None:
+    def check(self, processes: int) -> None:
         """Raises InputError for options that do not go together, or with the system."""
-        from mocose_study.fast.ranks import ranks
         from mocose_study.systems import check
 
         system, save = check(self.config), self.save
@@ -73,8 +72,8 @@ class Run(Sized):
             raise InputError(f"{save} has other files; give --save an empty folder.")
         if self.log and not find_spec("tensorboard"):
             raise InputError("--log needs tensorboard: pip install tensorboard.")
-        if ranks().size > 1 and system.name != "mocose":
-            raise InputError(f"{system.name} trains in one process, not by accelerate.")
+        if processes > 1 and system.name != "mocose":
+            raise InputError(f"{system.name} trains in one process; no `accelerate`.")
 
 
 def check_writable(folder: Path) -> None:
