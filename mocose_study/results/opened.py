@@ -4,21 +4,18 @@ A figure is saved with its table, see `plots.save`. Without runs there is none.
 """
 
 import json
-import logging
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import wraps
 
 import pandas as pd
-from IPython.display import HTML, Markdown, clear_output, display
-from matplotlib import pyplot as plt
+from IPython.display import HTML, Markdown
 from matplotlib.figure import Figure
 
 from mocose_study import systems
 from mocose_study.config import PROFILES, Config, configure, vary
 from mocose_study.data.files import shipped
-from mocose_study.runs.files import read_run, run_file
-from mocose_study.runs.run import make_run, prepare, run_grid
+from mocose_study.runs.files import read_run
+from mocose_study.runs.run import run_grid
 from mocose_study.sections import SECTIONS
 from mocose_study.sections.section import Section
 from mocose_study.systems.base import Fitted
@@ -203,14 +200,10 @@ class Opened:
         reference = reference if reference in labels else labels[0]
         mine = {name: more.config(name, TRIED, 0) for name in (reference, label)}
         # data of the transfer tasks are not in the repository
-        mine = {name: vary(config, transfer=False) for name, config in mine.items()}
-        prepare(list(mine.values()))
-        score = {}
-        for name, config in mine.items():
-            path = run_file(config, TRIED, tables.own_folder(TRIED))
-            with drawn_while_it_trains(name):
-                make_run(config, path, bar=True)
-            score[name] = read_run(path)["metrics"][METRIC]
+        configs = [vary(config, transfer=False) for config in mine.values()]
+        paths = run_grid(configs, TRIED, 0, folder=tables.own_folder(TRIED))
+        found = [read_run(path)["metrics"][METRIC] for path in paths]
+        score = dict(zip(mine, found, strict=True))
         told = ", ".join(f"{name}: {value:.1f}" for name, value in score.items())
         print(f"{told} (profile {TRIED})")
         own = {f"yours: {label}": score[label] - score[reference]}
@@ -218,26 +211,3 @@ class Opened:
             return None
         paper = self.section.paper_values()
         return plots.beside_paper(self.runs, labels, paper, reference, METRIC, own)
-
-
-@contextmanager
-def drawn_while_it_trains(run: str) -> Iterator[None]:
-    """Draws the curve of a run: the trainer logs every evaluation."""
-    rows, logger = [], logging.getLogger("mocose_lib.trainer")
-
-    def draw(record: logging.LogRecord) -> bool:
-        if isinstance(record.args, Mapping) and "score" in record.args:
-            rows.append({"label": run, "seed": 0, **record.args})
-            clear_output(wait=True)
-            display(figure := plots.curves(pd.DataFrame(rows), "score", DEV))
-            plt.close(figure)
-        return True
-
-    before = logger.level
-    logger.setLevel(logging.INFO)
-    logger.addFilter(draw)
-    try:
-        yield
-    finally:
-        logger.removeFilter(draw)
-        logger.setLevel(before)

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from mocose_study.claims.stats import interval
-from mocose_study.config import Config
 from mocose_study.data.files import study_folder
 from mocose_study.runs.files import read_whole, run_ids
 from mocose_study.sections.section import Section
@@ -50,38 +49,26 @@ def records(section: Section, profile: str, seeds=None) -> list[tuple[str, dict]
 def table_of(section: Section, profile: str, seeds=None) -> pd.DataFrame:
     """One row for every run of the section that is done.
 
-    Columns: label, profile, id, every field of the Config, every metric, and those of
-    `derived`. A correlation that is undefined, since all sentences have one vector,
-    counts as 0: such vectors order nothing.
+    Columns: label, every field of the Config, every metric; nearness_l2: minus the
+    distance of alignment and uniformity to `OPTIMUM`; distance: equation 4; fixed: it
+    draws nothing, so that one seed stands for all. A correlation that is undefined,
+    since all sentences have one vector, counts as 0: such vectors order nothing.
     """
     rows = []
-    for label, record in records(section, profile, seeds):
-        row = {"label": label, "profile": profile, "id": record["id"]}
-        row |= record["config"] | record["metrics"] | derived(record)
-        undefined = [k for k, v in row.items() if v is None and k.endswith(SPEARMAN)]
-        rows.append(row | dict.fromkeys(undefined, 0.0))
+    for label, config, record in looked_up(section, profile, seeds):
+        if record:
+            metrics = {LAST: record["metrics"][METRIC], **record["metrics"]}
+            place = np.array([metrics.get(name) for name in SHAPE], float)
+            row = {"label": label, **record["config"], **metrics}
+            row["nearness_l2 dev"] = -np.linalg.norm(place - OPTIMUM)
+            row["best_step"] = record["progress"].get("best_step")
+            row["finished"] = record["stamp"].get("finished")
+            row["distance"], row["fixed"] = config.traceable_distance, not draws(config)
+            undefined = [
+                k for k, v in row.items() if v is None and k.endswith(SPEARMAN)
+            ]
+            rows.append(row | dict.fromkeys(undefined, 0.0))
     return pd.DataFrame(rows, columns=None if rows else ["label", "seed", METRIC, LAST])
-
-
-def derived(record: dict) -> dict:
-    """What a table needs beside a run's fields and metrics.
-
-    nearness_l2: minus the distance of alignment and uniformity to `OPTIMUM`. fixed: it
-    draws nothing, so that one seed stands for all.
-    """
-    config = Config.from_dict(record["config"])
-    progress, metrics = record["progress"], record["metrics"]
-    place = np.array([metrics.get(name) for name in SHAPE], float)
-    return {
-        LAST: metrics.get(LAST, metrics[METRIC]),
-        "best_step": progress.get("best_step"),
-        "seconds": record["seconds"],
-        "finished": record["stamp"].get("finished"),
-        "collapsed": bool(progress.get("collapsed")),
-        "nearness_l2 dev": -np.linalg.norm(place - OPTIMUM),
-        "distance": config.traceable_distance,
-        "fixed": not draws(config),
-    }
 
 
 def paper_of(section: Section, metric: str) -> dict[str, float]:
@@ -159,9 +146,8 @@ def staleness(section: Section, profile: str, seeds=None) -> pd.DataFrame:
     """
     names = ("equation 4", "after 25 %", "after 50 %", "after 75 %", "oldest retains")
     rows = []
-    for label, record in records(section, profile, seeds):
-        config = Config.from_dict(record["config"])
-        moments = record["progress"].get("staleness", ())
+    for label, config, record in looked_up(section, profile, seeds):
+        moments = record["progress"].get("staleness", ()) if record else ()
         if len(moments) == 3 and moments[1]["retained"]:
             reach = config.traceable_distance
             # a queued key counts by the share of it that is left

@@ -24,7 +24,7 @@ def test_a_run_is_a_row_with_its_fields_metrics_and_what_follows(runs, study):
     row = runs[(runs["label"] == "0.85") & (runs["seed"] == 2)].iloc[0]
     assert (row["sts_avg"], row["sts_last"], row["ema_decay"]) == (65.0, 64.0, 0.85)
     assert row["distance"] == pytest.approx(14.6667, abs=1e-4)  # 1 / 0.15 + 512 / 64
-    assert (row["best_step"], row["fixed"], row["collapsed"]) == (2, False, False)
+    assert (row["best_step"], row["fixed"]) == (2, False)
     # Figure 4's distance from (3, -1) to the optimum (0, -4): the root of 9 + 9
     shape = {"sts_avg": 60.0, "alignment dev": 3.0, "uniformity dev": -1.0}
     write(EMA.config("0.9", "tiny", 0), metrics=shape)
