@@ -1,11 +1,7 @@
 """README and its sisters: true to the code and the runs, short, and run as printed."""
 
-import os
 import re
 import shlex
-import shutil
-import subprocess
-import sys
 
 import pytest
 from made_up import EMA, write_section
@@ -85,19 +81,3 @@ def test_the_first_example_prints_a_gain(study, tmp_path, monkeypatch, capsys):
     assert (tmp_path / "my-mocose" / "modules.json").exists()
     printed = re.search(r"<!-- printed -->(.*?)<!-- /printed -->", TEXT, re.S).group(1)
     assert re.sub(r"\d", "", told).split() == re.sub(r"[\d`]", "", printed).split()
-
-
-@pytest.mark.slow
-def test_the_line_of_papermill_runs(smoke_study, tmp_path):
-    """At profile smoke; the notebooks' folder is that of the checkout."""
-    own = {"MOCOSE_STUDY": str(smoke_study), "MOCOSE_WORKERS": "0"}
-    environment = {**os.environ, **own, "PYTHONPATH": str(ROOT)}
-    shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks")
-    (line,) = [line for line in COMMANDS if line.startswith("papermill")]
-    words = shlex.split(line.replace("-p profile quick", "-p profile smoke"))
-    command = [sys.executable, "-m", *words]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout[-2_000:] + done.stderr[-2_000:]
-    assert len(list((smoke_study / "runs" / "smoke").glob("*.json"))) == 3

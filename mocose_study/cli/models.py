@@ -60,7 +60,5 @@ class Embed(Command):
         if sys.stdout.isatty():
             raise InputError("vectors are no text; write `… > vectors.npy`.")
         if not self.file.is_file():
-            raise InputError(
-                f"there is no file {str(self.file)!r}; give lines of text."
-            )
+            raise InputError(f"there is no file {str(self.file)!r}; give a text.")
         use.embed(use.encode_of(self.model), self.file, sys.stdout.buffer)

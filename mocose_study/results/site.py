@@ -10,7 +10,6 @@ import shutil
 from collections.abc import Callable
 from html import escape
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import nbformat
 import nh3
@@ -61,13 +60,13 @@ def make_report(profile: str) -> Path:
         if profile not in {COMMITTED, path.parent.name}:
             bodies[name] = f"<p>Executed at profile {COMMITTED}.</p>{bodies[name]}"
     bodies["index"] = front_page(profile)
-    with TemporaryDirectory() as folder:
-        for name, body in bodies.items():
-            Path(folder, f"{name}.html").write_text(page(name, titles, body), "utf-8")
-        shutil.copy(STYLE, folder)
-        target = study_folder() / "report" / profile
-        shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(folder, target)
+    pages = {name: page(name, titles, body) for name, body in bodies.items()}
+    target = study_folder() / "report" / profile
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    for name, html in pages.items():
+        (target / f"{name}.html").write_text(html, "utf-8")
+    shutil.copy(STYLE, target)
     return target / "index.html"
 
 

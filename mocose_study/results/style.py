@@ -5,6 +5,7 @@ makes alike.
 """
 
 from collections.abc import Sequence
+from itertools import cycle
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -34,16 +35,12 @@ def styles(labels: Sequence[str]) -> dict[str, dict]:
 
     The colour is the system's own, else that of its place in an order.
     """
-    order = enumerate(sns.color_palette("viridis", len(labels)))
-    looks = (
-        {
-            "color": color_of(labels[i], color),
-            "ls": DASHES[i % 4],
-            "marker": MARKS[i % 8],
-        }
-        for i, color in order
-    )
-    return dict(zip(labels, looks, strict=True))
+    order = sns.color_palette("viridis", len(labels))
+    looks = zip(labels, order, cycle(DASHES), cycle(MARKS), strict=False)
+    return {
+        label: {"color": color_of(label, color), "ls": dash, "marker": mark}
+        for label, color, dash, mark in looks
+    }
 
 
 def panel(height: float, columns: int = 1, width: float = WIDTH):

@@ -64,8 +64,6 @@ SENTENCES = {  # of ours: one line, ending in a full stop
 }
 PANELS = {  # of tyro
     "run --steps 1e20": "Error parsing --steps: invalid literal for int()",
-    "run --steps": "Missing value for argument '--steps'",
-    "run --pooling max": "invalid choice 'max' for argument '--pooling'",
     "run --ema-deca 0.9": "--ema-decay",
     "run everything": "everything",
     "grid ema --seeds zero": "zero",
