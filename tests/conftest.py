@@ -241,7 +241,7 @@ def smoke_study(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def real_data(monkeypatch) -> Path:
-    """The folder with the real data: MOCOSE_DATA, or ../shared/data beside the checkout.
+    """The folder with the real data: MOCOSE_DATA, or ../shared/data.
 
     MOCOSE_DATA leads to it during the test.
     """

@@ -2,7 +2,7 @@
 
 A claim compares point a with one or more points b, by a metric of the runs:
 
-    better      a - b lies above the margin. A margin below zero: a is not worse by more.
+    better      a - b lies above the margin. One below zero: a is not worse by more.
     equivalent  a - b lies within the margin, either way.
     best        no b is ahead of a by more than the margin.
 

@@ -17,7 +17,7 @@ class Evaluate(Data):
 
     # As `mocose run --save` wrote it, or any of transformers or sentence-transformers.
     model: Positional[str] = MISSING
-    # Files of scored pairs; default: the seven STS tasks, or the open ones without data.
+    # Files of scored pairs; default: the seven STS tasks, or without data the open ones.
     sts: tuple[Path, ...] = ()
     transfer: bool = False  # Measures the seven transfer tasks, too.
     # Default: the one that the model was saved with, else cls.

@@ -37,11 +37,8 @@ def of_section(
     """
     control, claims = claims_of(section.name)
     runs = table_of(section, profile, seeds)
-    if control:
-        missing = has_range(control, runs)
-    elif section.name == HARM[0]:  # which judges the harm itself
-        missing = ""
-    else:
+    missing = has_range(control, runs)
+    if not control and section.name != HARM[0]:  # which judges the harm itself
         missing = known_harm(profile) if harm is None else harm
     found, about = verdicts(claims, runs), {"range": missing, "section": section.name}
     lines = []
@@ -56,7 +53,7 @@ def of_section(
 
 
 def known_harm(profile: str) -> str:
-    """Why sections without a control of their own have no range; empty where they do."""
+    """Why sections without a control have no range; empty where they have one."""
     section, harm = SECTIONS[HARM[0]], HARM[1]
     (claim,) = [c for c in claims_of(section.name)[1] if c.id == harm]
     two = {label: section.points[label] for label in (claim.a, *claim.b)}

@@ -52,7 +52,7 @@ def open_section(
 
 
 def check_parameters() -> None:
-    """Raises InputError for a name that papermill has set and the notebook does not have.
+    """Raises InputError for a name that papermill set and the notebook does not have.
 
     Papermill puts its values into a cell of its own, behind the one with the defaults.
     """
@@ -65,7 +65,7 @@ def check_parameters() -> None:
 
 
 def answer(section: str, *sentences: tuple[str, str, str]) -> Markdown:
-    """The answer on a notebook's first screen: sentences by a person, numbers by the runs.
+    """The answer on a notebook's first screen: a person's sentences, the runs' numbers.
 
     Each is (claim, verdict, text); the text may hold {effect}, {low}, {high}, {paper}
     and {n}. Where the runs no longer say that verdict, a warning stands beside it.

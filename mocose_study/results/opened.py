@@ -108,7 +108,7 @@ class Opened:
 
     @staticmethod
     def pretraining() -> pd.DataFrame:
-        """The loss of masked words while the study's encoders were made: a row a point."""
+        """Losses of masked words while the study's encoders were made."""
         rows = []
         for path in sorted(shipped("encoders").glob("*/pretraining.json")):
             record = json.loads(path.read_text("utf-8"))
@@ -174,7 +174,7 @@ class Opened:
         return figure, values, "matrix" if metric == METRIC else f"{metric}_matrix"
 
     def verdicts(self, *others: "Opened") -> HTML | Markdown:
-        """What the runs say to each claim, of other sections too, with rule and margin."""
+        """What the runs say to each claim, of other sections too."""
         if PROFILES[self.profile].seeds < 5:
             told = "has one seed a point, so it gives no verdicts."
             return Markdown(f"Profile {self.profile} {told}")
@@ -183,7 +183,7 @@ class Opened:
         return ledger.as_html(table, f"{self.section.name}_{self.profile}")
 
     def trained(self, label: str, **changes) -> Fitted:
-        """Trains a point with its first seed, here and now; its `encode` makes vectors."""
+        """Trains a point with seed 0, here and now; its `encode` makes vectors."""
         config = self.section.config(label, self.profile, 0)
         return systems.fit(vary(config, **changes))
 

@@ -37,8 +37,8 @@ FINDINGS = {  # five claims: what each asks, and what is said of it by its verdi
     },
     "mocose-augment-fgsm-helps": {
         "no runs": "FGSM beside dropout",
-        "open": "FGSM changes nothing that these seeds could see ({effect:+.3f} points, "
-        "{low:+.3f} to {high:+.3f}{paper}).",
+        "open": "FGSM changes nothing that these seeds could see ({effect:+.3f} "
+        "points, {low:+.3f} to {high:+.3f}{paper}).",
     },
 }
 RUNNING = ": runs are being made."
@@ -60,7 +60,7 @@ CLAIMS = (  # of the table, in its order
 
 
 def write(path: Path) -> None:
-    """Puts the blocks between their marks. Raises InputError where a mark is missing."""
+    """Puts the blocks between their marks. Raises InputError where one is missing."""
     text = path.read_text(encoding="utf-8")
     for name, block in blocks().items():
         start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
@@ -81,7 +81,7 @@ def blocks() -> dict[str, str]:
 def rows() -> dict[str, dict]:
     """The rows of the ledger that are told, by claim.
 
-    Where seeds or runs of the known harm are still being made, they are as without runs.
+    Where seeds or runs of the known harm are being made, they are as without runs.
     """
     rules = ledger.rows()
     sections = rules.loc[rules["id"].isin({*FINDINGS, *CLAIMS}), "section"].unique()
@@ -109,7 +109,7 @@ def finding(judged: dict[str, dict]) -> str:
 
 
 def claims(judged: dict[str, dict]) -> str:
-    """A row a claim: the paper's sentence, ours, the paper's number, and the verdict."""
+    """A row a claim: the paper's sentence, our number, the paper's, the verdict."""
     lines = []
     for claim in CLAIMS:
         row = judged[claim]
@@ -141,7 +141,7 @@ def range_line() -> str:
         return "The range of these runs: they are being made."
     gain, harm = good.mean() - start.mean(), good.mean() - harmed.mean()
     return (
-        f"At the pace (rate {pace}) a decay of 0.85 ends {gain:.1f} points above its own "
-        f"untrained [CLS] and {harm:.1f} above decay 0; over {len(good)} seeds its standard "
-        f"deviation is {good.std():.1f}."
+        f"At the pace (rate {pace}) a decay of 0.85 ends {gain:.1f} points above its "
+        f"own untrained [CLS] and {harm:.1f} above decay 0; over {len(good)} seeds its "
+        f"standard deviation is {good.std():.1f}."
     )

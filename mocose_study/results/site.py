@@ -203,7 +203,7 @@ def front_page(profile: str) -> str:
 
 
 def row(claim: dict) -> str:
-    """A section's question and its first claim: our effect, the paper's, the verdict."""
+    """A section's question and its first claim: our effect, the paper's, a verdict."""
     question = SECTIONS[claim["section"]].question
     asked = question[: question.rfind("?") + 1] or question
     link = f'<a href="{claim["notebook"]}.html">{escape(asked)}</a>'

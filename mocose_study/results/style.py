@@ -44,7 +44,7 @@ def styles(labels: Sequence[str]) -> dict[str, dict]:
 
 
 def panel(height: float, columns: int = 1, width: float = WIDTH):
-    """An empty figure, inches high and wide, and its axes: one, or `columns` of them."""
+    """An empty figure, inches high and wide, and its axes: one, or so many columns."""
     rc = LOOK["rc"] | {"figure.constrained_layout.use": True}
     sns.set_theme("paper", "whitegrid", font="DejaVu Sans", font_scale=1.15, rc=rc)
     return plt.subplots(1, columns, figsize=(width, height), sharey=True)

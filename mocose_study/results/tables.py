@@ -182,7 +182,7 @@ def markdown(table: pd.DataFrame, places: int = 1) -> str:
 
 
 def aligned(column: pd.Series, places: int = 2) -> pd.Series:
-    """The column for people: numbers with `places` decimals, empty where there is none."""
+    """The column for people: numbers with `places` decimals, empty where none is."""
     if column.dtype.kind != "f":
         return column.astype(object).where(column.notna(), "")
     whole = column.dropna().mod(1).eq(0).all() and column.name == "n"

@@ -1,4 +1,4 @@
-"""Sections: all configs can be had, points stand in the papers' tables, numbers turn."""
+"""Sections: configs can be had, points stand in the papers' tables, numbers turn."""
 
 import pytest
 

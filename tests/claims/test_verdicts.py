@@ -75,7 +75,7 @@ def test_best_asks_something_of_each_rival_and_names_the_nearest():
 
 
 def test_that_one_of_many_rivals_is_ahead_may_be_luck():
-    """b leads by 0.25 +- 0.196; corrected for two rivals it is 0.247, for three 0.280."""
+    """b leads by 0.25 +- 0.196; corrected for two rivals 0.247, for three 0.280."""
     means = {"a": 70, "b": 70.25, "c": 60, "d": 60}
     rivals, runs = ("b", "c", "d"), frame(**means)
     assert judge(claim("best", b=rivals[:1]), runs).word == "contradicted"

@@ -1,4 +1,4 @@
-"""In JupyterLab, in a browser: other numbers in the first cell, run all, a new figure."""
+"""In JupyterLab, in a browser: other numbers in the first cell, a new figure."""
 
 import os
 import shutil

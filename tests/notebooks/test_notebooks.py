@@ -1,4 +1,4 @@
-"""Every notebook runs from top to bottom, and turns where its parameters are changed."""
+"""Every notebook runs from top to bottom, and turns with its parameters."""
 
 import random
 from dataclasses import asdict
@@ -24,7 +24,7 @@ def test_it_runs_without_any_run(path, smoke_study, monkeypatch):
 
 
 def made_up(section, profile, seeds=None) -> list[tuple]:
-    """A section's runs with records that nobody made, as `tables.looked_up` has them."""
+    """Runs with records that nobody made, as `tables.looked_up` has them."""
     tasks = [f"{task} test all" for task in "STS12 STS13 STS15 STS-B".split()]
     tasks += "sts_avg sts_last sts_dev outside_avg open_avg".split()
     tasks += ["TREC test", "transfer_avg", "transfer_dev_avg"]

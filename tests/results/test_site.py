@@ -1,4 +1,4 @@
-"""The site: all notebooks in order, nothing from elsewhere, nothing harmful let through."""
+"""The site: all notebooks in order, nothing from elsewhere, nothing harmful."""
 
 import json
 from pathlib import Path
