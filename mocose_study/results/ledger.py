@@ -80,6 +80,8 @@ def as_html(table: pd.DataFrame, name: str) -> HTML:
 
     The same text each time. name: its own on the page.
     """
+    if table.empty:
+        return HTML("No claims.")
     shown = table[["where", "claim", "rule", *SHOWN, "reason", "range"]]
     numbers = ["effect", "low", "high", "paper", "smallest"]
     ranged = table["range"].eq("")

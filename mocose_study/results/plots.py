@@ -55,9 +55,8 @@ def beside_paper(
     level = f"{runs.loc[runs['label'] == reference, metric].mean():.1f} here"
     level += f", {paper[reference]:.1f} in the paper" if reference in paper else ""
     names = [*labels, *own]
-    figure, ax = style.rows_figure(
-        names, f"points above or below “{reference}”\n({level})"
-    )
+    axis = f"points above or below “{reference}”\n({level})"
+    figure, ax = style.rows_figure(names, axis)
     marks = {"ours: seeds, mean, 95 % interval": ("o", style.OURS)}
     if reference in paper:
         marks["the paper"] = ("D", style.PAPER)
@@ -170,12 +169,8 @@ def over_distance(runs: pd.DataFrame, y: str, ylabel: str, best: float) -> Figur
 def counts(table: pd.DataFrame) -> Figure:
     """Verdicts counted: a row a table of the papers, a colour a verdict."""
     figure, ax = style.panel(0.22 * len(table) + 0.9)
-    look = {
-        "color": style.VERDICTS,
-        "edgecolor": "white",
-        "width": 0.8,
-        "legend": False,
-    }
+    look = {"edgecolor": "white", "width": 0.8, "legend": False}
+    look["color"] = style.VERDICTS
     table.plot.barh(stacked=True, ax=ax, **look)
     for bars in ax.containers:
         told = [f"{count:.0f}" if count else "" for count in bars.datavalues]

@@ -56,18 +56,17 @@ def table_of(section: Section, profile: str, seeds=None) -> pd.DataFrame:
     """
     rows = []
     for label, config, record in looked_up(section, profile, seeds):
-        if record:
-            metrics = {LAST: record["metrics"][METRIC], **record["metrics"]}
-            place = np.array([metrics.get(name) for name in SHAPE], float)
-            row = {"label": label, **record["config"], **metrics}
-            row["nearness_l2 dev"] = -np.linalg.norm(place - OPTIMUM)
-            row["best_step"] = record["progress"].get("best_step")
-            row["finished"] = record["stamp"].get("finished")
-            row["distance"], row["fixed"] = config.traceable_distance, not draws(config)
-            undefined = [
-                k for k, v in row.items() if v is None and k.endswith(SPEARMAN)
-            ]
-            rows.append(row | dict.fromkeys(undefined, 0.0))
+        if not record:
+            continue
+        metrics = {LAST: record["metrics"][METRIC], **record["metrics"]}
+        place = np.array([metrics.get(name) for name in SHAPE], float)
+        row = {"label": label, **record["config"], **metrics}
+        row["nearness_l2 dev"] = -np.linalg.norm(place - OPTIMUM)
+        row["best_step"] = record["progress"].get("best_step")
+        row["finished"] = record["stamp"].get("finished")
+        row["distance"], row["fixed"] = config.traceable_distance, not draws(config)
+        undefined = [k for k, v in row.items() if v is None and k.endswith(SPEARMAN)]
+        rows.append(row | dict.fromkeys(undefined, 0.0))
     return pd.DataFrame(rows, columns=None if rows else ["label", "seed", METRIC, LAST])
 
 

@@ -43,6 +43,7 @@ def test_a_row_has_the_verdict_its_figures_and_the_papers_effect(study):
     assert table.loc["mocose-ema-schedule", "reason"] == "no runs of 0.75 → 0.95"
     html = ledger.as_html(table.reset_index(), "x").data
     assert "nan" not in html.lower() and "#999999" not in html
+    assert ledger.as_html(table[:0], "x").data == "No claims."
     few = ledger.of_section(EMA, "tiny", [0, 1])
     assert set(few["verdict"]) == {"open", "no runs"}
 
