@@ -74,14 +74,6 @@ def test_installed_data_are_found_where_there_is_no_checkout(tmp_path, monkeypat
     assert corpora.corpus_files("open")[0].is_relative_to(tmp_path)
 
 
-def test_the_citation_names_the_study_and_the_paper():
-    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert {"cff-version", "title", "message", "authors", "license"} <= cited.keys()
-    (paper,) = cited["references"]
-    assert paper["year"] == 2022 and len(paper["authors"]) == 7
-    assert cited["version"] == PROJECT["version"]
-
-
 def test_the_workflow_and_the_image_use_pythons_and_targets_that_exist():
     flow = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text())
     assert flow["jobs"]["test"]["strategy"]["matrix"]["python"] == ["3.11", "3.13"]

@@ -1,15 +1,12 @@
 """The ledger: verdicts from runs, the age of rules by git, and what has no range."""
 
-import os
-import subprocess
 from dataclasses import replace
-from functools import partial
 
 import pandas as pd
 import pytest
 from made_up import EMA, write, write_section
 
-from mocose_study.config import PROFILES, InputError
+from mocose_study.config import PROFILES
 from mocose_study.results import ledger
 from mocose_study.sections import SECTIONS, claims
 
@@ -88,46 +85,15 @@ def test_runs_at_the_authors_settings_are_told_apart_from_others(study, one_seed
     assert told.to_numpy().tolist() == [["ema", "0.8", "weight_decay", "0.1"]]
 
 
-OLD, NEW = "2026-01-01T00:00:00Z", "2026-01-03T00:00:00Z"
-
-
-@pytest.fixture
-def ruled(study, monkeypatch):
-    """ruled(first, second): the days on which two rules of `ema` were committed."""
-    path = study / "rules" / "claims.csv"
-    (folder := path.parent).mkdir()
-    monkeypatch.setattr(claims, "files", lambda _: folder)
-    monkeypatch.setattr(ledger, "RULES_FILE", path)
+def test_rules_that_are_younger_than_their_runs_are_named(study, monkeypatch):
+    ids = ["", *claims.rows()["id"]]  # lines of the file, the header first
+    young = "mocose-ema-not-099"
+    times = {name: "2026-01-01" for name in ids} | {young: "2026-01-03"}
+    monkeypatch.setattr(ledger, "line_times", lambda _: [times[name] for name in ids])
     monkeypatch.setattr(ledger, "SECTIONS", {"ema": EMA})
-    lines = ["section,id,where,claim,rule,a,b,margin,metric,paper"]
-    rules = {"first": "0.85,0.99", "second": "0.85,0.5"}
-    subprocess.run(["git", "init", "--quiet"], check=True, cwd=folder)
-
-    def commit(*days: str) -> None:
-        for day, (name, points) in sorted(zip(days, rules.items(), strict=True)):
-            lines.append(f"ema,{name},,.,better,{points},0,sts_avg,")
-            path.write_text("\n".join(lines) + "\n")
-            own = {"GIT_AUTHOR_DATE": day, "GIT_COMMITTER_DATE": day}
-            who = "git -c user.name=somebody -c user.email=nobody@example.org"
-            command = f"git add . && {who} commit --quiet --message rule"
-            run = partial(subprocess.run, shell=True, check=True, cwd=folder)
-            run(command, env=os.environ | own)
-        claims.rows.cache_clear()
-
-    yield commit
-    claims.rows.cache_clear()
-
-
-def test_the_age_of_a_rule_is_asked_of_git(ruled):
-    ruled(OLD, NEW)
     assert ledger.late("tiny").empty  # no runs
-    write_section(EMA, {"0.85": 40.0, "0.99": 38.0}, range(5))  # of the 2nd
+    write_section(
+        EMA, {"0.85": 40.0, "0.99": 38.0, "0.5": 30.0}, range(5)
+    )  # of the 2nd
     late = ledger.late("tiny")
-    assert late.reset_index().to_numpy().tolist() == [["second", NEW, 5, 5]]
-
-
-def test_the_age_of_a_rule_needs_git(ruled, monkeypatch):
-    ruled(OLD, OLD)
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(InputError, match=r"git has no history of .*; use a clone"):
-        ledger.late("tiny")
+    assert late.reset_index().to_numpy().tolist() == [[young, "2026-01-03", 10, 10]]
