@@ -8,6 +8,7 @@ from made_up import EMA, write_section
 from texts import ROOT
 
 from mocose_study import cli
+from mocose_study.claims.verdicts import WORDS
 from mocose_study.config import PROFILES, InputError
 from mocose_study.results import readme
 from mocose_study.sections import SECTIONS, claims
@@ -50,6 +51,7 @@ def test_the_blocks_are_those_of_the_committed_runs(tmp_path):
 def test_each_verdict_has_its_sentence_and_without_runs_it_says_so(study):
     assert set(readme.FINDINGS) | set(readme.CLAIMS) <= set(claims.rows()["id"])
     assert len(readme.FINDINGS) == 5 and len(readme.CLAIMS) <= 12
+    assert all(x.keys() == {*WORDS} for x in readme.FINDINGS.values())
     assert readme.finding(readme.rows()).count("runs are being made") == 5
     assert readme.range_line().endswith("they are being made.")
     pace = {"0.85, 0.001": 40.0, "0, 0.001": 10.0}

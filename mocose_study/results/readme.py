@@ -1,7 +1,7 @@
 """The parts of the README that come from runs: `mocose readme` writes them anew.
 
-Its sentences are written by a person for a verdict each. The numbers, and which
-sentence holds, come from the runs.
+A sentence is written by a person for each verdict. The numbers, and which sentence
+holds, come from the runs.
 """
 
 from pathlib import Path
@@ -16,29 +16,37 @@ from mocose_study.sections import SECTIONS
 from . import ledger, tables
 
 PROFILE = "tiny"
-FINDINGS = {  # five claims: what each asks, and what is said of it by its verdict
+FINDINGS = {  # five claims, and what is said of each by its verdict
     "mocose-average-77": {
-        "no runs": "MoCoSE beside SimCSE",
+        "supported": "MoCoSE is ahead of SimCSE",
         "contradicted": "MoCoSE is behind SimCSE",
+        "open": "MoCoSE and SimCSE are too close to call",
+        "no runs": "MoCoSE beside SimCSE",
     },
     "mocose-ema-needed": {
-        "no runs": "Training without the moving average",
+        "supported": "Without the moving average training collapses",
+        "contradicted": "Without the moving average training is better",
         "open": "Whether training needs the moving average stays open",
+        "no runs": "Training without the moving average",
     },
     "mocose-ema-not-099": {
-        "no runs": "How fast the target should follow",
+        "supported": "The target should follow quickly: a decay of 0.85 beats 0.99",
         "contradicted": "The target should follow slowly: 0.99 beats a decay of 0.85",
+        "open": "A decay of 0.85 against 0.99 stays open",
+        "no runs": "How fast the target should follow",
     },
     "mocose-queue-4096-breaks": {
-        "no runs": "The queue's length",
         "supported": "A queue of 4,096 keys breaks the model: 512 are ahead",
         "contradicted": "A queue of 4,096 keys is better than one of 512",
         "open": "Whether a queue of 4,096 keys breaks the model stays open",
+        "no runs": "The queue's length",
     },
     "mocose-augment-fgsm-helps": {
-        "no runs": "FGSM beside dropout",
+        "supported": "FGSM helps",
+        "contradicted": "FGSM harms",
         "open": "FGSM changes nothing that these seeds could see ({effect:+.3f} "
         "points, {low:+.3f} to {high:+.3f}{paper}).",
+        "no runs": "FGSM beside dropout",
     },
 }
 RUNNING = ": runs are being made."
@@ -96,10 +104,8 @@ def finding(judged: dict[str, dict]) -> str:
     """Five sentences; one that stands on no range says so."""
     lines = []
     for claim, sentences in FINDINGS.items():
-        row, question = judged[claim], sentences[NO_RUNS]
-        line = sentences.get(
-            row["verdict"], f"{question}: the claim is {row['verdict']}"
-        )
+        row = judged[claim]
+        line = sentences[row["verdict"]]
         if not line.endswith("."):
             line += RUNNING if row["verdict"] == NO_RUNS else NUMBERS
         paper = "" if pd.isna(row["paper"]) else f"; the paper {row['paper']:+.1f}"
