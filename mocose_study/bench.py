@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
 from itertools import cycle
@@ -20,7 +21,6 @@ from unittest.mock import MagicMock
 
 import pandas as pd
 import torch
-from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.utils.flop_counter import FlopCounterMode
 from tqdm.auto import tqdm
 from transformers import AutoConfig, AutoTokenizer, BertPreTrainedModel
@@ -34,6 +34,7 @@ from mocose_study.data.encoders import source
 from mocose_study.data.files import study_folder
 from mocose_study.fast.processor import processor
 from mocose_study.runs.pool import outcomes
+from mocose_study.runs.progress import after_each_step
 from mocose_study.systems import fit
 
 WARM = 3  # steps before the clock starts
@@ -50,10 +51,6 @@ NOTEBOOK |= {"mlp_layers": 2, "proj_layers": 1, "embedding_drop_prob": 0.1}
 UNUSED = ("icecream", "nlpaug", "nlpaug.augmenter.word", "nlpaug.augmenter.sentence")
 
 
-class Enough(Exception):
-    """Ends a training from inside."""
-
-
 def now() -> float:
     """Seconds on the clock, once the GPU has done what it was given."""
     if torch.cuda.is_initialized():
@@ -65,19 +62,16 @@ def step_ends(number: int, train: Callable, *arguments) -> list[float]:
     """When each of the first steps of an optimiser in `train(*arguments)` ended."""
     ends = []
 
-    def tick(*_) -> None:
+    def tick() -> None:
         ends.append(now())
         if len(ends) == number:
-            raise Enough
+            raise InterruptedError
 
-    hook = register_optimizer_step_post_hook(tick)
-    try:
+    with suppress(InterruptedError), after_each_step(tick):
         train(*arguments)
-    except Enough:
-        return ends
-    finally:
-        hook.remove()
-    raise ValueError(f"the training ended after {len(ends)} of {number} steps")
+    if len(ends) < number:
+        raise ValueError(f"the training ended after {len(ends)} of {number} steps")
+    return ends
 
 
 def step_seconds(steps: int, train: Callable, *arguments) -> float:

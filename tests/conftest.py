@@ -1,7 +1,7 @@
 # ruff: noqa: E402
-"""What the tests share: checked shapes, tiny encoders made on the spot, an own study folder.
+"""What the tests share: checked shapes, tiny encoders made here, an own study folder.
 
-No test needs the network, the shipped encoders or the real data, except where its name says so.
+No test needs the network or the real data, except where its name says so.
 """
 
 import os
@@ -10,7 +10,6 @@ import shutil
 import sys
 from collections import Counter
 from dataclasses import fields
-from importlib.util import find_spec
 from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # an encoder that is not there fails at once
@@ -20,28 +19,25 @@ import pytest
 from beartype import BeartypeConf, beartype
 from jaxtyping import install_import_hook
 
-# Signatures of all modules that state shapes are checked; as in Python, an int is a fine float.
+# signatures of all modules that state shapes are checked; an int is a fine float
 typechecked = beartype(conf=BeartypeConf(is_pep484_tower=True))
-PACKAGES = [
-    Path(find_spec(name).origin).parent for name in ("mocose_lib", "mocose_study")
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def states_shapes(path: Path) -> bool:
+    text = path.read_text(encoding="utf-8")
+    return "from jaxtyping" in text or "shapes import" in text
+
+
+shaped = [
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for path in sorted(ROOT.glob("mocose_*/**/*.py"))
+    if states_shapes(path)
 ]
-
-
-def modules_with(text: str) -> list[str]:
-    """The names of all modules of both packages whose source has `text`."""
-    return [
-        ".".join(path.relative_to(package.parent).with_suffix("").parts)
-        for package in PACKAGES
-        for path in package.rglob("*.py")
-        if text in path.read_text(encoding="utf-8")
-    ]
-
-
-shaped = {*modules_with("from jaxtyping"), *modules_with("shapes import")}
-install_import_hook(sorted(shaped), "conftest.typechecked")
+install_import_hook(shaped, "conftest.typechecked")
 
 import torch
-from texts import ROOT, SENTENCES, open_pairs, open_sentences
+from texts import SENTENCES, open_pairs, open_sentences
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from transformers import (
     BertConfig,
@@ -57,6 +53,8 @@ from mocose_lib.evaluation import geometry
 from mocose_lib.model import View
 from mocose_study.config import Config
 from mocose_study.data.checkpoint import Checkpoint
+from mocose_study.runs.files import run_file
+from mocose_study.runs.run import make_run
 
 torch.set_num_threads(1)
 TINY = {
@@ -68,24 +66,17 @@ TINY = {
     "initializer_range": 0.5,  # so wide that sentences differ clearly
 }
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-SHIPPED = (
-    "open",
-    "paper",
-    "encoders",
-)  # folders of data/ that a study finds in the repository
 
 
 def tokenizer() -> BertTokenizerFast:
     """A WordPiece of letters, digits and the commonest words of the open corpus."""
     letters = "abcdefghijklmnopqrstuvwxyz0123456789'.,-?!()"
     texts = " ".join(open_sentences(200)).lower()
-    words = [
-        word for word, _ in Counter(re.findall("[a-z]{2,}", texts)).most_common(200)
-    ]
+    counts = Counter(re.findall("[a-z]{2,}", texts)).most_common(200)
+    words = [word for word, _ in counts]
     entries = [*SPECIAL, *letters, *("##" + c for c in letters), *words]
-    model = Tokenizer(
-        models.WordPiece({e: i for i, e in enumerate(entries)}, unk_token="[UNK]")
-    )
+    vocabulary = {entry: i for i, entry in enumerate(entries)}
+    model = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     model.normalizer = normalizers.BertNormalizer(lowercase=True)
     model.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     return BertTokenizerFast(tokenizer_object=model, do_lower_case=True)
@@ -103,31 +94,23 @@ def save_encoder(kind, settings, folder: Path, **ids) -> Path:
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory) -> Path:
     """A folder with a random BERT, 2 layers x 16, and its WordPiece tokenizer."""
-    return save_encoder(
-        BertModel, BertConfig, tmp_path_factory.mktemp("encoders") / "bert"
-    )
+    folder = tmp_path_factory.mktemp("encoders") / "bert"
+    return save_encoder(BertModel, BertConfig, folder)
 
 
 @pytest.fixture(scope="session")
 def tiny_roberta(tmp_path_factory) -> Path:
-    """A RoBERTa of the same size: its positions start behind the padding id, which is 0 here."""
+    """A RoBERTa of that size: its positions start behind the padding id, here 0."""
     folder = tmp_path_factory.mktemp("encoders") / "roberta"
-    return save_encoder(
-        RobertaModel,
-        RobertaConfig,
-        folder,
-        pad_token_id=0,
-        bos_token_id=2,
-        eos_token_id=3,
-    )
+    ids = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
+    return save_encoder(RobertaModel, RobertaConfig, folder, **ids)
 
 
 @pytest.fixture(scope="session")
 def masked(tmp_path_factory) -> Path:
     """A random BERT as `tiny`, with its masked-language-model head."""
-    return save_encoder(
-        BertForMaskedLM, BertConfig, tmp_path_factory.mktemp("encoders") / "masked"
-    )
+    folder = tmp_path_factory.mktemp("encoders") / "masked"
+    return save_encoder(BertForMaskedLM, BertConfig, folder)
 
 
 @pytest.fixture
@@ -142,12 +125,10 @@ def view(encoder) -> View:
     return View(encoder.words(ids), mask)
 
 
-METHOD = [field.name for field in fields(Settings)]
-
-
 def of_the_method(values: dict) -> dict:
     """The fields of a preset, or of a Config, that the library knows."""
-    return {name: value for name, value in values.items() if name in METHOD}
+    method = {field.name for field in fields(Settings)}
+    return {name: value for name, value in values.items() if name in method}
 
 
 SMALL = {
@@ -165,7 +146,7 @@ SMALL = {
 
 @pytest.fixture
 def go(tiny, monkeypatch):
-    """go(steps=3, ...) trains a tiny encoder by the library and returns the whole MoCoSE."""
+    """go(steps=3, ...) trains a tiny encoder by the library; the whole MoCoSE."""
     loop, made = sys.modules["mocose_lib.train"], []
 
     class Seen(loop.MoCoSE):
@@ -176,14 +157,8 @@ def go(tiny, monkeypatch):
     monkeypatch.setattr(loop, "MoCoSE", Seen)
     pairs = {"images2014 dev": open_pairs("images2014", 20)}
 
-    def train(
-        pooling="cls",
-        dropout=0.1,
-        sentences=64,
-        checkpoint=None,
-        choose=True,
-        **changes,
-    ):
+    def train(sentences=64, checkpoint=None, choose=True, pooling="cls", **changes):
+        dropout = changes.pop("dropout", 0.1)
         settings = Settings(**{**SMALL, **changes})
         torch.manual_seed(settings.seed)
         encoder = Encoder.load(tiny, pooling, dropout=dropout, max_length=32)
@@ -194,16 +169,9 @@ def go(tiny, monkeypatch):
         def measure(step):
             return {"score": evaluate(encoder.encode, pairs)["average"], **look(step)}
 
-        loop.train(
-            encoder,
-            open_sentences(sentences),
-            settings,
-            evaluate=measure,
-            choose=choose,
-            probe=look,
-            checkpoint=checkpoint,
-            bar=False,
-        )
+        own = {"evaluate": measure, "choose": choose, "probe": look}
+        own |= {"checkpoint": checkpoint, "bar": False}
+        loop.train(encoder, open_sentences(sentences), settings, **own)
         return made[-1]
 
     return train
@@ -218,7 +186,7 @@ def eager(monkeypatch):
 def link_shipped(folder: Path) -> Path:
     """Lets a study in `folder` find the data that the repository ships."""
     (folder / "data").mkdir(parents=True, exist_ok=True)
-    for name in SHIPPED:
+    for name in ("open", "paper", "encoders"):
         (folder / "data" / name).symlink_to(ROOT / "data" / name)
     shutil.copy(ROOT / "data" / "SHA256SUMS", folder / "data")
     return folder
@@ -226,13 +194,13 @@ def link_shipped(folder: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def data_folder_of_before(monkeypatch):
-    """A command that a test runs in this process leaves no data folder behind in the environment."""
+    """A command that a test runs here leaves no data folder in the environment."""
     monkeypatch.setenv("MOCOSE_DATA", os.environ.get("MOCOSE_DATA", ""))
 
 
 @pytest.fixture
 def study(tmp_path, monkeypatch) -> Path:
-    """A study folder with no runs: runs, caches and checkpoints of the test go there alone."""
+    """A study folder with no runs: runs, caches and checkpoints of a test go there."""
     monkeypatch.setenv("MOCOSE_STUDY", str(link_shipped(tmp_path)))
     monkeypatch.delenv("MOCOSE_DATA", raising=False)
     return tmp_path
@@ -241,13 +209,8 @@ def study(tmp_path, monkeypatch) -> Path:
 @pytest.fixture
 def small(tiny, study):
     """Makes Configs of runs that take a second: small(steps=5, queue_size=16, ...)."""
-    defaults = {
-        "encoder": str(tiny),
-        "corpus": "open",
-        "corpus_size": 64,
-        "benchmark": "sample",
-        "eval_max_length": 32,
-    }
+    defaults = {"encoder": str(tiny), "corpus": "open", "corpus_size": 64}
+    defaults |= {"benchmark": "sample", "eval_max_length": 32}
 
     def make(**changes) -> Config:
         return Config(**{**SMALL, **defaults, **changes})
@@ -257,9 +220,6 @@ def small(tiny, study):
 
 def made(config: Config, profile: str = "quick") -> Path:
     """The file of a run, made on the CPU unless it is there."""
-    from mocose_study.runs.files import run_file
-    from mocose_study.runs.run import make_run
-
     path = run_file(config, profile)
     make_run(config, path, "cpu")
     return path
@@ -267,7 +227,7 @@ def made(config: Config, profile: str = "quick") -> Path:
 
 @pytest.fixture(scope="module")
 def smoke_study(tmp_path_factory) -> Path:
-    """A study folder with nothing in it but what the repository ships, and its notebooks."""
+    """A study folder with what the repository ships and its notebooks, and no runs."""
     folder = link_shipped(tmp_path_factory.mktemp("study"))
     (folder / "notebooks").symlink_to(ROOT / "notebooks")
     (folder / "data" / "runs").mkdir()
@@ -277,7 +237,7 @@ def smoke_study(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def real_data(monkeypatch) -> Path:
-    """The folder with the real data: MOCOSE_DATA, or ../shared/data beside the checkout.
+    """The folder with the real data: MOCOSE_DATA, or ../shared/data.
 
     MOCOSE_DATA leads to it during the test.
     """

@@ -20,15 +20,9 @@ def write(config: Config, score=60.0, profile="tiny", **more) -> None:
         for step in (0, 2)
     ]
     metrics = {"sts_avg": score, "sts_last": score - 1, "STS12 test all": score - 10}
-    record = {
-        "config": asdict(config),
-        "inputs": {},
-        "metrics": metrics,
-        "spectrum": [1.0, 0.5],
-        "progress": {"best_step": 2, "history": history},
-        "seconds": 1.0,
-        "stamp": {"finished": "2026-01-02T00:00:00Z"},
-    }
+    record = {"config": asdict(config), "inputs": {}, "metrics": metrics}
+    record |= {"progress": {"best_step": 2, "history": history}, "seconds": 1.0}
+    record |= {"spectrum": [1.0, 0.5], "stamp": {"finished": "2026-01-02T00:00:00Z"}}
     path = run_file(config, profile)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_run(path, {**record, **more})

@@ -20,9 +20,8 @@ ODD = [
 
 def open_sentences(number: int, start: int = 0) -> list[str]:
     """`number` sentences of data/open from line `start` on."""
-    with lzma.open(
-        ROOT / "data" / "open" / "wikipedia.txt.xz", "rt", encoding="utf-8"
-    ) as file:
+    path = ROOT / "data" / "open" / "wikipedia.txt.xz"
+    with lzma.open(path, "rt", encoding="utf-8") as file:
         return [line.strip() for line in islice(file, start, start + number)]
 
 

@@ -2,7 +2,7 @@
 
 A claim compares point a with one or more points b, by a metric of the runs:
 
-    better      a - b lies above the margin. A margin below zero: a is not worse by more.
+    better      a - b lies above the margin. One below zero: a is not worse by more.
     equivalent  a - b lies within the margin, either way.
     best        no b is ahead of a by more than the margin.
 
@@ -27,13 +27,8 @@ from mocose_lib import InputError
 from .stats import LEVEL, Interval, Scores, difference
 
 SEEDS_NEEDED = 5
-SUPPORTED, CONTRADICTED, OPEN, NO_RUNS = (
-    "supported",
-    "contradicted",
-    "open",
-    "no runs",
-)
-WORDS = (SUPPORTED, CONTRADICTED, OPEN, NO_RUNS)
+WORDS = ("supported", "contradicted", "open", "no runs")
+SUPPORTED, CONTRADICTED, OPEN, NO_RUNS = WORDS
 STREAMS = ("method", "encoder", "corpus", "batch_size", "encoder_init")
 
 

@@ -6,14 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 from IPython.display import HTML
-from pandas.io.formats.style import Styler
 
-from mocose_study.claims.verdicts import (
-    WORDS,
-    has_range,
-    paper_effect,
-    verdicts,
-)
+from mocose_study.claims.verdicts import WORDS, has_range, paper_effect, verdicts
 from mocose_study.config import PRESETS, Config
 from mocose_study.config.config import tuples
 from mocose_study.data.git import line_times
@@ -23,14 +17,14 @@ from mocose_study.sections.claims import claims_of, rows
 from mocose_study.sections.section import Section
 
 from .style import VERDICTS
-from .tables import PAPERS_METRIC, table_of
+from .tables import paper_of, records, table_of
 
 RULES_FILE = Path(claims_file.__file__).with_suffix(".csv")
 OURS = (  # what may differ from the authors everywhere
     "encoder corpus corpus_size benchmark lr steps eval_every seed fgsm_epsilon width"
 ).split()
 HARM = ("pace", "mocose-ema-needed")  # the known harm, where a section has none itself
-SHOWN = ("claim", "verdict", "effect", "low", "high", "n", "paper", "smallest")
+SHOWN = ("verdict", "effect", "low", "high", "n", "paper", "smallest")
 RULES = {"better": "a − b >", "equivalent": "|a − b| <", "best": "no b ahead by"}
 
 
@@ -43,41 +37,23 @@ def of_section(
     """
     control, claims = claims_of(section.name)
     runs = table_of(section, profile, seeds)
-    if control:
-        missing = has_range(control, runs)
-    elif section.name == HARM[0]:  # which judges the harm itself
-        missing = ""
-    else:
+    missing = has_range(control, runs)
+    if not control and section.name != HARM[0]:  # which judges the harm itself
         missing = known_harm(profile) if harm is None else harm
-    found = verdicts(claims, runs)
+    found, about = verdicts(claims, runs), {"range": missing, "section": section.name}
     lines = []
     for claim in claims:
-        paper = paper_effect(claim, section.paper_values(papers_metric(claim.metric)))
-        line = {
-            "id": claim.id,
-            "where": claim.where,
-            "claim": claim.text,
-            "rule": f"{RULES[claim.rule]} {claim.margin:g}",
-            "verdict": found[claim.id].word,
-            **{k: v for k, v in vars(found[claim.id]).items() if k != "word"},
-            "paper": claim.paper if pd.isna(paper) else paper,
-            "metric": claim.metric,
-            "range": missing,
-            "section": section.name,
-            "notebook": section.notebook,
-        }
-        lines.append(line)
+        line = vars(claim) | vars(found[claim.id]) | about
+        paper = paper_effect(claim, paper_of(section, claim.metric))
+        line["paper"] = claim.paper if pd.isna(paper) else paper
+        line["claim"], line["verdict"] = line.pop("text"), line.pop("word")
+        line["rule"] = f"{RULES[claim.rule]} {claim.margin:g}"
+        lines.append(line | {"notebook": section.notebook})
     return pd.DataFrame(lines)
 
 
-def papers_metric(metric: str) -> str:
-    """What the papers' tables call a metric of the runs."""
-    task = metric.removesuffix(" all").removesuffix(" test")
-    return PAPERS_METRIC.get(metric, task)
-
-
 def known_harm(profile: str) -> str:
-    """Why sections without a control of their own have no range; empty where they do."""
+    """Why sections without a control have no range; empty where they have one."""
     section, harm = SECTIONS[HARM[0]], HARM[1]
     (claim,) = [c for c in claims_of(section.name)[1] if c.id == harm]
     two = {label: section.points[label] for label in (claim.a, *claim.b)}
@@ -94,30 +70,28 @@ def judged(profile: str, sections: Iterable[str] = SECTIONS) -> pd.DataFrame:
 def counted(table: pd.DataFrame) -> pd.DataFrame:
     """How many claims of each paper have each verdict."""
     paper = table["where"].str.partition(",")[0]
-    counts = pd.crosstab(paper, table["verdict"]).reindex(
-        columns=list(WORDS), fill_value=0
-    )
+    counts = pd.crosstab(paper, table["verdict"])
+    counts = counts.reindex(columns=list(WORDS), fill_value=0)
     return counts.rename_axis(index=None, columns=None)
 
 
-def styled(table: pd.DataFrame) -> Styler:
-    """The verdicts for people: coloured words, grey where the section has no range."""
-    if table.empty:
-        return table.style
-    shown = table.set_index("where")[["claim", "rule", *SHOWN[1:], "reason", "range"]]
-    numbers = ["effect", "low", "high", "paper", "smallest"]
-    colors = table["verdict"].map(VERDICTS).where(table["range"].eq(""), "#999999")
-    look = shown.reset_index().style.hide(axis="index")
-    look = look.format("{:.2f}", subset=numbers, na_rep="")
-    words = table["verdict"].where(table["range"].eq(""), "no range")
-    words = words.str.replace(" ", "-")
-    look = look.set_td_classes(words.rename("verdict").to_frame())  # of the site
-    return look.apply(lambda c: [f"color: {x}" for x in colors], subset=["verdict"])
-
-
 def as_html(table: pd.DataFrame, name: str) -> HTML:
-    """The same for a notebook: the same text each time. name: its own on the page."""
-    return HTML(styled(table).set_uuid(name).to_html())
+    """The verdicts for people: coloured words, grey where the section has no range.
+
+    The same text each time. name: its own on the page.
+    """
+    if table.empty:
+        return HTML("No claims.")
+    shown = table[["where", "claim", "rule", *SHOWN, "reason", "range"]]
+    numbers = ["effect", "low", "high", "paper", "smallest"]
+    ranged = table["range"].eq("")
+    colors = table["verdict"].map(VERDICTS).where(ranged, "#999999")
+    words = table["verdict"].where(ranged, "no range").str.replace(" ", "-")
+    look = shown.reset_index(drop=True).style.hide(axis="index").set_uuid(name)
+    look = look.format("{:.2f}", subset=numbers, na_rep="")
+    look = look.set_td_classes(words.rename("verdict").to_frame())  # of the site
+    look = look.apply(lambda _: list("color: " + colors), subset=["verdict"])
+    return HTML(look.to_html())
 
 
 def late(profile: str) -> pd.DataFrame:
@@ -129,10 +103,10 @@ def late(profile: str) -> pd.DataFrame:
     rules = rows().assign(written=line_times(RULES_FILE)[1:])
     found = []
     for name, section in SECTIONS.items():
-        runs = table_of(section, profile)
+        runs = table_of(section, profile).reindex(columns=["label", "finished"])
         for rule in rules[rules["section"] == name].itertuples():
-            own = runs[runs["label"].isin([rule.a, *rule.b.split(" | ")])]
-            finished = own["finished"].dropna() if len(own) else pd.Series(dtype=str)
+            own = runs["label"].isin([rule.a, *rule.b.split(" | ")])
+            finished = runs.loc[own, "finished"].dropna().astype(str)
             older = int((finished < rule.written).sum())
             found.append((rule.id, rule.written, older, len(finished)))
     table = pd.DataFrame(found, columns=["id", "written", "older", "n"]).set_index("id")
@@ -147,17 +121,12 @@ def unlike_the_authors(profile: str) -> pd.DataFrame:
     """
     usual, found = asdict(Config()), set()
     for name, section in SECTIONS.items():
-        runs = table_of(section, profile)
-        for run in (
-            runs[runs["method"] == "mocose"].to_dict("records") if len(runs) else ()
-        ):
-            point = section.points[run["label"]]
+        for label, record in records(section, profile):
+            point = section.points[label]
             preset = PRESETS[point.get("preset", "study")]
             varied = {*OURS, *point, *section.common, *preset}
-            for field in usual.keys() - varied:
-                value = tuples(run[field])
-                if value != value:  # what a table of numbers makes of None
-                    value = None
-                if value != usual[field]:
-                    found.add((name, run["label"], field, str(value)))
+            fields = {k: tuples(v) for k, v in record["config"].items()}
+            if fields["method"] == "mocose":
+                odd = [k for k in fields.keys() - varied if fields[k] != usual[k]]
+                found |= {(name, label, field, str(fields[field])) for field in odd}
     return pd.DataFrame(sorted(found), columns=["section", "label", "field", "value"])

@@ -10,20 +10,11 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator
 
 from mocose_study.data.files import study_folder
 
-from .style import (
-    OURS,
-    PAPER,
-    VERDICTS,
-    dot_rows,
-    log_axis,
-    mark_legend,
-    panel,
-    rows_figure,
-    styles,
-)
+from . import style
 from .tables import METRIC, differences
 
 POINTS = "Spearman × 100 (mean of the test tasks)"
@@ -39,11 +30,11 @@ def save(figure: Figure, table: pd.DataFrame, profile: str, stem: str) -> Path:
     return path
 
 
-def scores(runs: pd.DataFrame, labels: list[str], metric: str, unit=POINTS) -> Figure:
+def scores(runs: pd.DataFrame, labels: list[str], metric: str) -> Figure:
     """A row a point: its seeds, their mean and its 95 % interval."""
-    figure, ax = rows_figure(labels, unit)
+    figure, ax = style.rows_figure(labels, POINTS)
     values = {x: runs.loc[runs["label"] == x, metric].to_numpy(float) for x in labels}
-    dot_rows(ax, values)
+    style.dot_rows(ax, values)
     return figure
 
 
@@ -61,40 +52,36 @@ def beside_paper(
     differences of one's own points, each from the same reference at its own size.
     """
     own = own or {}
-    known = [label for label in labels if label in paper]
     level = f"{runs.loc[runs['label'] == reference, metric].mean():.1f} here"
     level += f", {paper[reference]:.1f} in the paper" if reference in paper else ""
     names = [*labels, *own]
-    figure, ax = rows_figure(names, f"points above or below “{reference}”\n({level})")
-    marks = {"ours: seeds, mean, 95 % interval": ("o", OURS)}
+    axis = f"points above or below “{reference}”\n({level})"
+    figure, ax = style.rows_figure(names, axis)
+    marks = {"ours: seeds, mean, 95 % interval": ("o", style.OURS)}
     if reference in paper:
-        marks["the paper"] = ("D", PAPER)
-        gaps = [paper[label] - paper[reference] for label in known]
-        rows = [labels.index(label) for label in known]
-        ax.plot(gaps, rows, "D", color=PAPER, ms=6, mfc="none", zorder=4)
+        marks["the paper"] = ("D", style.PAPER)
+        rows = [i for i, label in enumerate(labels) if label in paper]
+        gaps = [paper[labels[i]] - paper[reference] for i in rows]
+        ax.plot(gaps, rows, "D", color=style.PAPER, ms=6, mfc="none", zorder=4)
     ax.axvline(0, color="black", lw=0.8, zorder=0)
-    dot_rows(ax, differences(runs, labels, reference, metric))
+    style.dot_rows(ax, differences(runs, labels, reference, metric))
     if own:
         marks["yours"] = ("*", "black")
         rows = range(len(labels), len(names))
         ax.plot(list(own.values()), rows, "*", color="black", ms=11, mfc="none")
-    mark_legend(figure, marks)
+    style.mark_legend(figure, marks)
     return figure
 
 
 def curves(
-    history: pd.DataFrame,
-    y: str,
-    ylabel: str,
-    x: str = "step",
-    xlabel: str = "training step",
+    history: pd.DataFrame, y: str, ylabel: str, x="step", xlabel="training step"
 ) -> Figure:
     """Curves of training by label: every seed thin, the mean at each step thick.
 
     A hollow mark is the first step, a filled one the last.
     """
-    figure, ax = panel(3.8)
-    for label, line in styles(list(history["label"].drop_duplicates())).items():
+    figure, ax = style.panel(3.8)
+    for label, line in style.styles(list(history["label"].drop_duplicates())).items():
         mark = line.pop("marker")
         runs = history[history["label"] == label]
         for _, run in runs.groupby("seed"):
@@ -111,8 +98,8 @@ def curves(
 
 def align_uniform(runs: pd.DataFrame, labels: list[str]) -> Figure:
     """Every run at its (uniformity, alignment) on the dev split."""
-    figure, ax = panel(max(4.2, 0.26 * len(labels)))
-    for label, line in styles(labels).items():
+    figure, ax = style.panel(max(4.2, 0.26 * len(labels)))
+    for label, line in style.styles(labels).items():
         own = runs[runs["label"] == label]
         look = {**line, "ls": "none", "label": label}
         ax.plot(own["uniformity dev"], own["alignment dev"], ms=7, alpha=0.8, **look)
@@ -123,8 +110,8 @@ def align_uniform(runs: pd.DataFrame, labels: list[str]) -> Figure:
 
 def spectra(values: dict[str, list]) -> Figure:
     """Singular values over the largest, by label; every seed a line."""
-    figure, ax = panel(3.6)
-    for label, line in styles(list(values)).items():
+    figure, ax = style.panel(3.6)
+    for label, line in style.styles(list(values)).items():
         for i, spectrum in enumerate(values[label]):
             look = {**line, "marker": "", "label": label if i == 0 else None}
             ax.plot(np.arange(1, len(spectrum) + 1), spectrum, **look)
@@ -144,7 +131,7 @@ def matrix(ours: pd.DataFrame, paper: pd.DataFrame | None, title: str) -> Figure
         tables |= {"the paper": paper.reindex_like(ours)}
     centred = [table - np.nanmedian(table.to_numpy(float)) for table in tables.values()]
     limit = max(1, np.nanquantile(np.abs(np.stack(centred)), 0.8))
-    figure, axes = panel(0.45 * len(ours) + 1.6, len(tables), width=8.4)
+    figure, axes = style.panel(0.45 * len(ours) + 1.6, len(tables), width=8.4)
     axes = np.atleast_1d(axes)
     look = {"annot_kws": {"size": 9}, "fmt": ".1f", "linewidths": 0.5, "cmap": "vlag_r"}
     look["cbar_kws"] = {"label": "points from the median", "extend": "both"}
@@ -163,24 +150,27 @@ def over_distance(runs: pd.DataFrame, y: str, ylabel: str, best: float) -> Figur
 
     A line marks where the paper finds its `best`.
     """
-    figure, ax = panel(4.4)
+    figure, ax = style.panel(4.4)
     parts = ["ema_decay", "queue_size", "batch_size"]
     decay, queue, batch = (runs[name].map("{:g}".format) for name in parts)
     table = runs.assign(**{"decay η": decay, "K, B": queue + ", " + batch})
     look = {"hue": "decay η", "style": "K, B", "palette": "viridis", "alpha": 0.8}
     sns.scatterplot(table.sort_values(parts), x="distance", y=y, s=45, ax=ax, **look)
     label = f"the paper's best, {best:.4g}"
-    ax.axvline(best, color=PAPER, lw=1.2, ls="--", zorder=0, label=label)
+    ax.axvline(best, color=style.PAPER, lw=1.2, ls="--", zorder=0, label=label)
     ax.set(xlabel="maximum traceable distance (steps)", ylabel=ylabel)
-    log_axis(ax)
+    ax.set_xscale("log")
+    ax.xaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), minor_locator=NullLocator())
+    ax.xaxis.set_major_formatter("{x:g}")
     ax.legend(**BESIDE)
     return figure
 
 
 def counts(table: pd.DataFrame) -> Figure:
     """Verdicts counted: a row a table of the papers, a colour a verdict."""
-    figure, ax = panel(0.22 * len(table) + 0.9)
-    look = {"color": VERDICTS, "edgecolor": "white", "width": 0.8, "legend": False}
+    figure, ax = style.panel(0.22 * len(table) + 0.9)
+    look = {"edgecolor": "white", "width": 0.8, "legend": False}
+    look["color"] = style.VERDICTS
     table.plot.barh(stacked=True, ax=ax, **look)
     for bars in ax.containers:
         told = [f"{count:.0f}" if count else "" for count in bars.datavalues]

@@ -4,7 +4,6 @@ A sentence is written by a person for each verdict. The numbers, and which sente
 holds, come from the runs.
 """
 
-import re
 from pathlib import Path
 
 import pandas as pd
@@ -17,48 +16,41 @@ from mocose_study.sections import SECTIONS
 from . import ledger, tables
 
 PROFILE = "tiny"
-NUMBERS = "{effect:+.1f} points, {low:+.1f} to {high:+.1f} at 95 %"
 FINDINGS = {  # five claims, and what is said of each by its verdict
     "mocose-average-77": {
-        "supported": f"MoCoSE is ahead of SimCSE ({NUMBERS}; the paper {{paper:+.1f}}).",
-        "contradicted": f"MoCoSE is behind SimCSE ({NUMBERS}; the paper {{paper:+.1f}}).",
-        "open": f"MoCoSE and SimCSE are too close to call ({NUMBERS}; the paper "
-        "{paper:+.1f}).",
-        "no runs": "MoCoSE beside SimCSE: runs are being made.",
+        "supported": "MoCoSE is ahead of SimCSE",
+        "contradicted": "MoCoSE is behind SimCSE",
+        "open": "MoCoSE and SimCSE are too close to call",
+        "no runs": "MoCoSE beside SimCSE",
     },
     "mocose-ema-needed": {
-        "supported": f"Without the moving average training collapses: decay 0.85 against "
-        f"decay 0 is {NUMBERS}.",
-        "contradicted": f"Without the moving average training is better ({NUMBERS}).",
-        "open": f"Whether training needs the moving average stays open ({NUMBERS}).",
-        "no runs": "Training without the moving average: runs are being made.",
+        "supported": "Without the moving average training collapses",
+        "contradicted": "Without the moving average training is better",
+        "open": "Whether training needs the moving average stays open",
+        "no runs": "Training without the moving average",
     },
     "mocose-ema-not-099": {
-        "supported": f"The target should follow quickly: a decay of 0.85 beats 0.99 "
-        f"({NUMBERS}; the paper {{paper:+.1f}}).",
-        "contradicted": f"The target should follow slowly: 0.99 beats a decay of 0.85 "
-        f"({NUMBERS}; the paper {{paper:+.1f}}).",
-        "open": f"A decay of 0.85 against 0.99 stays open ({NUMBERS}; the paper "
-        "{paper:+.1f}).",
-        "no runs": "How fast the target should follow: runs are being made.",
+        "supported": "The target should follow quickly: a decay of 0.85 beats 0.99",
+        "contradicted": "The target should follow slowly: 0.99 beats a decay of 0.85",
+        "open": "A decay of 0.85 against 0.99 stays open",
+        "no runs": "How fast the target should follow",
     },
     "mocose-queue-4096-breaks": {
-        "supported": f"A queue of 4,096 keys breaks the model: 512 against it is {NUMBERS} "
-        "(the paper {paper:+.1f}).",
-        "contradicted": f"A queue of 4,096 keys is better than one of 512 ({NUMBERS}; the "
-        "paper {paper:+.1f}).",
-        "open": f"A queue of 4,096 keys does not clearly break the model: 512 against it "
-        f"is {NUMBERS} (the paper {{paper:+.1f}}).",
-        "no runs": "The queue's length: runs are being made.",
+        "supported": "A queue of 4,096 keys breaks the model: 512 are ahead",
+        "contradicted": "A queue of 4,096 keys is better than one of 512",
+        "open": "Whether a queue of 4,096 keys breaks the model stays open",
+        "no runs": "The queue's length",
     },
     "mocose-augment-fgsm-helps": {
-        "supported": f"FGSM helps ({NUMBERS}; the paper {{paper:+.1f}}).",
-        "contradicted": f"FGSM harms ({NUMBERS}; the paper {{paper:+.1f}}).",
-        "open": "FGSM changes nothing that these seeds could see ({effect:+.3f} points, "
-        "{low:+.3f} to {high:+.3f}; the paper {paper:+.1f}).",
-        "no runs": "FGSM beside dropout: runs are being made.",
+        "supported": "FGSM helps",
+        "contradicted": "FGSM harms",
+        "open": "FGSM changes nothing that these seeds could see ({effect:+.3f} "
+        "points, {low:+.3f} to {high:+.3f}{paper}).",
+        "no runs": "FGSM beside dropout",
     },
 }
+RUNNING = ": runs are being made."
+NUMBERS = " ({effect:+.1f} points, {low:+.1f} to {high:+.1f} at 95 %{paper})."
 CLAIMS = (  # of the table, in its order
     "mocose-average-77",
     "mocose-beats-untrained",
@@ -76,40 +68,36 @@ CLAIMS = (  # of the table, in its order
 
 
 def write(path: Path) -> None:
-    """Puts the blocks between their marks. Raises InputError where a mark is missing."""
+    """Puts the blocks between their marks. Raises InputError where one is missing."""
     text = path.read_text(encoding="utf-8")
     for name, block in blocks().items():
-        mark = f"<!-- {name} -->", f"<!-- /{name} -->"
-        pattern = f"{mark[0]}.*?{mark[1]}"
-        if not re.search(pattern, text, re.S):
-            raise InputError(f"{path} has no place {mark[0]} … {mark[1]}.")
-        new = "\n".join((mark[0], block, mark[1]))
-        text = re.sub(pattern, lambda _, new=new: new, text, flags=re.S)
+        start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+        before, _, rest = text.partition(start)
+        _, there, after = rest.partition(end)
+        if not there:
+            raise InputError(f"{path} has no place {start} … {end}.")
+        text = "\n".join((before + start, block, end + after))
     write_atomically(path, lambda part: part.write_text(text, encoding="utf-8"))
 
 
 def blocks() -> dict[str, str]:
     """The text of each block by its name."""
-    judged = rows()
-    return {
-        "finding": finding(judged),
-        "claims": claims(judged),
-        "range": range_line(),
-    }
+    told = rows()
+    return {"finding": finding(told), "claims": claims(told), "range": range_line()}
 
 
 def rows() -> dict[str, dict]:
     """The rows of the ledger that are told, by claim.
 
-    Where seeds or runs of the known harm are still being made, they are as without runs.
+    Where seeds or runs of the known harm are being made, they are as without runs.
     """
-    told = {*FINDINGS, *CLAIMS}
-    all_rules = ledger.rows()
-    sections = all_rules.loc[all_rules["id"].isin(told), "section"].unique()
+    rules = ledger.rows()
+    sections = rules.loc[rules["id"].isin({*FINDINGS, *CLAIMS}), "section"].unique()
     table = ledger.judged(PROFILE, sections)
     early = table["n"].lt(SEEDS_NEEDED) | table["range"].str.endswith("has no runs")
     table["verdict"] = table["verdict"].mask(early, NO_RUNS)
-    return {row["id"]: row for row in table.to_dict("records") if row["id"] in told}
+    table["range"] = table["range"].mask(table["verdict"].eq(NO_RUNS), "")
+    return {row["id"]: row for row in table.to_dict("records")}
 
 
 def finding(judged: dict[str, dict]) -> str:
@@ -117,26 +105,28 @@ def finding(judged: dict[str, dict]) -> str:
     lines = []
     for claim, sentences in FINDINGS.items():
         row = judged[claim]
-        line = sentences[row["verdict"]].format(**row)
-        if row["range"] and row["verdict"] != NO_RUNS:
-            line += f" The section has no range: {row['range']}."
-        lines.append(f"- {line}")
+        line = sentences[row["verdict"]]
+        if not line.endswith("."):
+            line += RUNNING if row["verdict"] == NO_RUNS else NUMBERS
+        paper = "" if pd.isna(row["paper"]) else f"; the paper {row['paper']:+.1f}"
+        lacks = f" The section has no range: {row['range']}." if row["range"] else ""
+        lines.append("- " + line.format(**row | {"paper": paper}) + lacks)
     return "\n".join(lines)
 
 
 def claims(judged: dict[str, dict]) -> str:
-    """A row a claim: the paper's sentence, ours, the paper's number, and the verdict."""
+    """A row a claim: the paper's sentence, our number, the paper's, the verdict."""
     lines = []
     for claim in CLAIMS:
         row = judged[claim]
+        name, word = row["notebook"], row["verdict"]
         interval = f"{row['effect']:+.1f} [{row['low']:+.1f}, {row['high']:+.1f}]"
-        name, lacks = row["notebook"], row["range"] and row["verdict"] != NO_RUNS
         lines.append(
             {
                 "the paper says": f"{row['claim']} ({row['where'].split(', ')[1]})",
-                "ours": "" if row["verdict"] == NO_RUNS else interval,
+                "ours": "" if word == NO_RUNS else interval,
                 "the paper's": "" if pd.isna(row["paper"]) else f"{row['paper']:+.1f}",
-                "verdict": row["verdict"] + (" (no range)" if lacks else ""),
+                "verdict": word + (" (no range)" if row["range"] else ""),
                 "notebook": f"[{name[:2]}](notebooks/{name}.ipynb)",
             }
         )
@@ -157,7 +147,7 @@ def range_line() -> str:
         return "The range of these runs: they are being made."
     gain, harm = good.mean() - start.mean(), good.mean() - harmed.mean()
     return (
-        f"At the pace (rate {pace}) a decay of 0.85 ends {gain:.1f} points above its own "
-        f"untrained [CLS] and {harm:.1f} above decay 0; over {len(good)} seeds its standard "
-        f"deviation is {good.std():.1f}."
+        f"At the pace (rate {pace}) a decay of 0.85 ends {gain:.1f} points above its "
+        f"own untrained [CLS] and {harm:.1f} above decay 0; over {len(good)} seeds its "
+        f"standard deviation is {good.std():.1f}."
     )

@@ -10,7 +10,6 @@ import shutil
 from collections.abc import Callable
 from html import escape
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import nbformat
 import nh3
@@ -61,24 +60,14 @@ def make_report(profile: str) -> Path:
         if profile not in {COMMITTED, path.parent.name}:
             bodies[name] = f"<p>Executed at profile {COMMITTED}.</p>{bodies[name]}"
     bodies["index"] = front_page(profile)
-    with TemporaryDirectory() as folder:
-        for name, body in bodies.items():
-            Path(folder, f"{name}.html").write_text(page(name, titles, body), "utf-8")
-        shutil.copy(STYLE, folder)
-        replace(target := study_folder() / "report" / profile, Path(folder))
+    pages = {name: page(name, titles, body) for name, body in bodies.items()}
+    target = study_folder() / "report" / profile
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    for name, html in pages.items():
+        (target / f"{name}.html").write_text(html, "utf-8")
+    shutil.copy(STYLE, target)
     return target / "index.html"
-
-
-def replace(target: Path, made: Path) -> None:
-    """Puts a copy of a folder in the place of `target`, which stays whole until then."""
-    new, old = (target.with_name(f".{target.name}.{age}") for age in ("new", "old"))
-    for rest in (new, old):
-        shutil.rmtree(rest, ignore_errors=True)
-    shutil.copytree(made, new)
-    if target.exists():
-        target.rename(old)
-    new.rename(target)
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def notebooks(profile: str) -> dict[str, Path]:
@@ -109,7 +98,7 @@ def read(path: Path) -> list[NotebookNode]:
 
 def title(cells: list[NotebookNode]) -> str:
     first = cells[0].source.partition("\n")[0] if cells else ""
-    return first.removeprefix("# ").strip() or "Untitled"
+    return first.removeprefix("# ") or "Untitled"
 
 
 def body_of(cells: list[NotebookNode]) -> list[str]:
@@ -214,12 +203,14 @@ def front_page(profile: str) -> str:
 
 
 def row(claim: dict) -> str:
-    """A section's question and its first claim: our effect, the paper's, the verdict."""
+    """A section's question and its first claim: our effect, the paper's, a verdict."""
     question = SECTIONS[claim["section"]].question
     asked = question[: question.rfind("?") + 1] or question
     link = f'<a href="{claim["notebook"]}.html">{escape(asked)}</a>'
-    numbers = (claim["effect"], claim["paper"])
-    ours, paper = ("" if isna(x) else f"{x:+.1f}" for x in numbers)
+    ours, paper = (
+        "" if isna(claim[side]) else f"{claim[side]:+.1f}"
+        for side in ("effect", "paper")
+    )
     word = claim["verdict"]
     word = "no range" if claim["range"] and word != "no runs" else word
     told = f"<tr><td>{link}<br>{escape(claim['claim'])}<td>{ours}<td>{paper}"

@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 
 from mocose_study.claims.stats import interval
-from mocose_study.config import Config
 from mocose_study.data.files import study_folder
-from mocose_study.runs.files import read_whole, run_id, run_ids
+from mocose_study.runs.files import read_whole, run_ids
 from mocose_study.sections.section import Section
 from mocose_study.systems import draws
 
@@ -29,22 +28,16 @@ def own_folder(profile: str) -> Path:
     return study_folder() / "runs" / profile
 
 
-def record_of(config: Config, profile: str, name: str = "") -> dict | None:
-    """The record of a run, of the study's or of one's own; None where there is none.
-
-    name: its `run_id`, where that is known.
-    """
-    file = f"{name or run_id(config)}.json"
-    ours = study_folder() / "data" / "runs" / profile / file
-    return read_whole(ours) or read_whole(own_folder(profile) / file)
-
-
 def looked_up(section: Section, profile: str, seeds=None) -> list[tuple]:
-    """Label, Config and record (None where there is none) of every run of a section."""
+    """Label, Config and record of every run of a section, the study's or one's own.
+
+    The record is None where there is none.
+    """
     runs = section.runs(profile, seeds)
-    names = run_ids(config for _, config in runs)
-    pairs = zip(runs, names, strict=True)
-    return [(label, c, record_of(c, profile, name)) for (label, c), name in pairs]
+    ours, own = study_folder() / "data" / "runs" / profile, own_folder(profile)
+    files = [f"{name}.json" for name in run_ids(config for _, config in runs)]
+    found = (read_whole(ours / file) or read_whole(own / file) for file in files)
+    return [(*run, record) for run, record in zip(runs, found, strict=True)]
 
 
 def records(section: Section, profile: str, seeds=None) -> list[tuple[str, dict]]:
@@ -56,41 +49,31 @@ def records(section: Section, profile: str, seeds=None) -> list[tuple[str, dict]
 def table_of(section: Section, profile: str, seeds=None) -> pd.DataFrame:
     """One row for every run of the section that is done.
 
-    Columns: label, profile, id, every field of the Config, every metric, and those of
-    `derived`. A correlation that is undefined, since all sentences have one vector,
-    counts as 0: such vectors order nothing.
+    Columns: label, every field of the Config, every metric; nearness_l2: minus the
+    distance of alignment and uniformity to `OPTIMUM`; distance: equation 4; fixed: it
+    draws nothing, so that one seed stands for all. A correlation that is undefined,
+    since all sentences have one vector, counts as 0: such vectors order nothing.
     """
     rows = []
-    for label, record in records(section, profile, seeds):
-        row = {"label": label, "profile": profile, "id": record["id"]}
-        row |= record["config"] | record["metrics"] | derived(record)
+    for label, config, record in looked_up(section, profile, seeds):
+        if not record:
+            continue
+        metrics = {LAST: record["metrics"][METRIC], **record["metrics"]}
+        place = np.array([metrics.get(name) for name in SHAPE], float)
+        row = {"label": label, **record["config"], **metrics}
+        row["nearness_l2 dev"] = -np.linalg.norm(place - OPTIMUM)
+        row["best_step"] = record["progress"].get("best_step")
+        row["finished"] = record["stamp"].get("finished")
+        row["distance"], row["fixed"] = config.traceable_distance, not draws(config)
         undefined = [k for k, v in row.items() if v is None and k.endswith(SPEARMAN)]
         rows.append(row | dict.fromkeys(undefined, 0.0))
     return pd.DataFrame(rows, columns=None if rows else ["label", "seed", METRIC, LAST])
 
 
-def derived(record: dict) -> dict:
-    """What a table needs beside a run's fields and metrics.
-
-    nearness_l2: minus the distance of alignment and uniformity to `OPTIMUM`. fixed: it
-    draws nothing, so that one seed stands for all.
-    """
-    config = Config.from_dict(record["config"])
-    progress, metrics = record["progress"], record["metrics"]
-    place = [metrics.get(name) for name in SHAPE]
-    near = (
-        None if None in place else -float(np.linalg.norm(np.subtract(place, OPTIMUM)))
-    )
-    return {
-        LAST: metrics.get(LAST, metrics[METRIC]),
-        "best_step": progress.get("best_step"),
-        "seconds": record["seconds"],
-        "finished": record["stamp"].get("finished"),
-        "collapsed": bool(progress.get("collapsed")),
-        "nearness_l2 dev": near,
-        "distance": config.traceable_distance,
-        "fixed": not draws(config),
-    }
+def paper_of(section: Section, metric: str) -> dict[str, float]:
+    """The paper's numbers of a metric of the runs, by label."""
+    task = metric.removesuffix(" all").removesuffix(" test")
+    return section.paper_values(PAPERS_METRIC.get(metric, task))
 
 
 def summary(runs: pd.DataFrame, metric: str = METRIC) -> pd.DataFrame:
@@ -112,7 +95,7 @@ def beside_paper(
     table = table.reindex([label for label in section.points if label in table.index])
     if metric == METRIC and len(runs):
         table["last step"] = runs.groupby("label")[LAST].mean()
-    if paper := section.paper_values(PAPERS_METRIC.get(metric, metric)):
+    if paper := paper_of(section, metric):
         table["the paper"] = table.index.map(paper).astype(float)
         both = table[table["the paper"].notna()]
         table["ours, centred"] = table["mean"] - both["mean"].median()
@@ -123,15 +106,11 @@ def beside_paper(
 
 def unstacked(values: pd.Series, section: Section) -> pd.DataFrame:
     """Values by label "row, column" as a table, in the order of the points."""
-    pairs = [label.split(", ", 1) for label in values.index]
-    table = pd.Series(
-        values.to_numpy(float), pd.MultiIndex.from_tuples(pairs)
-    ).unstack()
-    rows, columns = (
-        list(dict.fromkeys(label.split(", ", 1)[i] for label in section.points))
-        for i in (0, 1)
-    )
-    return table.reindex(index=rows, columns=columns)
+    pairs = pd.MultiIndex.from_tuples(x.split(", ", 1) for x in values.index)
+    order = zip(*(label.split(", ", 1) for label in section.points), strict=True)
+    rows, columns = map(dict.fromkeys, order)
+    table = pd.Series(values.to_numpy(float), pairs).unstack()
+    return table.reindex(index=list(rows), columns=list(columns))
 
 
 def by_task(section: Section, runs: pd.DataFrame) -> pd.DataFrame:
@@ -166,31 +145,16 @@ def staleness(section: Section, profile: str, seeds=None) -> pd.DataFrame:
     """
     names = ("equation 4", "after 25 %", "after 50 %", "after 75 %", "oldest retains")
     rows = []
-    for label, record in records(section, profile, seeds):
-        config = Config.from_dict(record["config"])
-        moments = record["progress"].get("staleness", ())
+    for label, config, record in looked_up(section, profile, seeds):
+        moments = record["progress"].get("staleness", ()) if record else ()
         if len(moments) == 3 and moments[1]["retained"]:
             reach = config.traceable_distance
-            measured = []
-            for (
-                moment
-            ) in moments:  # a queued key counts by the share of it that is left
-                left = float(np.dot(moment["retained"], moment["n"]))
-                measured.append(reach + (left - config.queue_size) / config.batch_size)
+            # a queued key counts by the share of it that is left
+            left = np.array([np.dot(x["retained"], x["n"]) for x in moments])
+            measured = reach + (left - config.queue_size) / config.batch_size
             rows.append((label, reach, *measured, moments[1]["retained"][-1]))
-    return (
-        pd.DataFrame(rows, columns=["point", *names])
-        .groupby("point", sort=False)
-        .mean()
-    )
-
-
-def spectra(section: Section, profile: str, seeds=None) -> dict[str, list]:
-    """Singular values of every run that is done, by label."""
-    values: dict[str, list] = {}
-    for label, record in records(section, profile, seeds):
-        values.setdefault(label, []).append(record["spectrum"])
-    return values
+    table = pd.DataFrame(rows, columns=["point", *names])
+    return table.groupby("point", sort=False).mean()
 
 
 def differences(
@@ -200,8 +164,7 @@ def differences(
     table = runs.pivot(index="seed", columns="label", values=metric)
     if runs.loc[runs["label"] == reference, "fixed"].all():
         table[reference] = table[reference].iloc[0]
-    found = {x: (table[x] - table[reference]).dropna().to_numpy(float) for x in labels}
-    return found
+    return {x: (table[x] - table[reference]).dropna().to_numpy(float) for x in labels}
 
 
 def filled(template: str, **values) -> str:
@@ -218,7 +181,7 @@ def markdown(table: pd.DataFrame, places: int = 1) -> str:
 
 
 def aligned(column: pd.Series, places: int = 2) -> pd.Series:
-    """The column for people: numbers with `places` decimals, empty where there is none."""
+    """The column for people: numbers with `places` decimals, empty where none is."""
     if column.dtype.kind != "f":
         return column.astype(object).where(column.notna(), "")
     whole = column.dropna().mod(1).eq(0).all() and column.name == "n"

@@ -120,6 +120,9 @@ def test_ratios_by_hand():
 def test_the_command_times_all_and_writes_one_file(study, monkeypatch, capsys):
     arguments = "bench --profile smoke --device cpu --repeats 2 --steps 1"
     monkeypatch.setattr(sys, "argv", ["mocose", *arguments.split()])
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(InputError, match="needs a GPU"):
+        bench.bench(configure("smoke"), "cuda", repeats=1, steps=1)
     cli.main()
     out = capsys.readouterr().out
     (path,) = (study / "data" / "runs" / "bench").iterdir()
@@ -129,9 +132,3 @@ def test_the_command_times_all_and_writes_one_file(study, monkeypatch, capsys):
     assert record["seconds"].keys() == names and all(name in out for name in names)
     assert [len(seconds) for seconds in record["seconds"].values()] == [2] * 4
     assert list(record["run"]) == ["imports", "token ids", "steps", "evaluations"]
-
-
-def test_a_gpu_that_is_not_there(study, monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(InputError, match="needs a GPU"):
-        bench.bench(configure("smoke"), "cuda", repeats=1, steps=1)

@@ -52,14 +52,12 @@ def word(rule: str, margin: float, **means) -> str:
         ("better", 0.5, -0.25, "contradicted"),
         ("better", -0.5, -0.25, "supported"),  # not worse by more than a half
         ("better", -0.5, -0.4, "open"),
-        ("better", -0.5, -0.6, "open"),
         ("better", -0.5, -0.75, "contradicted"),
         ("equivalent", 0.5, 0.25, "supported"),
         ("equivalent", 0.5, 0.4, "open"),
         ("equivalent", 0.5, 0.75, "contradicted"),
         ("equivalent", 0.5, -0.75, "contradicted"),
         ("best", 0.5, -0.25, "supported"),
-        ("best", 0.5, -0.15, "supported"),
         ("best", 0.5, -0.75, "contradicted"),
         ("best", 0.1, -0.15, "open"),
     ],
@@ -77,7 +75,7 @@ def test_best_asks_something_of_each_rival_and_names_the_nearest():
 
 
 def test_that_one_of_many_rivals_is_ahead_may_be_luck():
-    """b leads by 0.25 +- 0.196; corrected for two rivals it is 0.247, for three 0.280."""
+    """b leads by 0.25 +- 0.196; corrected for two rivals 0.247, for three 0.280."""
     means = {"a": 70, "b": 70.25, "c": 60, "d": 60}
     rivals, runs = ("b", "c", "d"), frame(**means)
     assert judge(claim("best", b=rivals[:1]), runs).word == "contradicted"
@@ -89,9 +87,8 @@ def test_a_verdict_has_the_figures_behind_it():
     x = judge(claim(margin=0.5), frame(a=71, b=70))
     assert (x.effect, x.low, x.high) == pytest.approx((1, 1 - HALF, 1 + HALF), abs=1e-4)
     assert x.n == 5 and x.smallest == pytest.approx(0.5 + HALF, abs=1e-4)
-    assert judge(claim(margin=-0.5), frame(a=71, b=70)).smallest == pytest.approx(
-        HALF, abs=1e-4
-    )
+    x = judge(claim(margin=-0.5), frame(a=71, b=70))
+    assert x.smallest == pytest.approx(HALF, abs=1e-4)
 
 
 def test_other_streams_are_not_paired():

@@ -1,4 +1,4 @@
-"""Notebooks executed in this process: a kernel of its own would import torch each time."""
+"""Notebooks executed in this process: a kernel would import torch each time."""
 
 import ast
 from pathlib import Path

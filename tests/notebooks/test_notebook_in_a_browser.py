@@ -1,4 +1,4 @@
-"""In JupyterLab, in a browser: other numbers in the first cell, run all, a new figure."""
+"""In JupyterLab, in a browser: other numbers in the first cell, a new figure."""
 
 import os
 import shutil
@@ -23,18 +23,14 @@ WAIT = 120_000  # milliseconds, for a kernel that starts on a busy machine
 pytestmark = pytest.mark.slow
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 @pytest.fixture
 def lab(smoke_study):
     """The address of a JupyterLab with a copy of `04_ema`."""
-    folder, port = smoke_study / "lab", free_port()
-    folder.mkdir()
+    (folder := smoke_study / "lab").mkdir()
     shutil.copy(ROOT / "notebooks" / "04_ema.ipynb", folder)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"]
     command += ["--IdentityProvider.token=", f"--port={port}"]
     where = {"cwd": ROOT, "env": {**os.environ, "MOCOSE_STUDY": str(smoke_study)}}

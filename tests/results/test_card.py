@@ -10,34 +10,21 @@ from mocose_study.config.profiles import PretrainConfig
 from mocose_study.results.use import write_card
 from mocose_study.sections import SECTIONS
 
-RECORD = {
-    "tokens": 1_234_567,
-    "step": 8,
-    "seconds": 120.0,
-    "hardware": "cpu",
-    "curve": [{"step": 8, "tokens": 1_234_567, "masked": 3.25}],
-}
 
-
-def test_a_card_has_the_recipe_the_tokens_and_the_scores(study):
-    folder = study / "encoder"
-    folder.mkdir()
-    (folder / "pretraining.json").write_text(json.dumps(RECORD))
-    label = "untrained mean"
-    config = SECTIONS["main_results"].config(label, "mini", 0)
-    write(config, score=61.25, profile="mini")
-    write_card(folder, PretrainConfig(name="mini", corpus="one.txt"))
-    text = (folder / "README.md").read_text()
-    assert (
-        "mocose pretrain --profile mini" in text
-        and "1,234,567 in 8 steps, 2 minutes" in text
-    )
-    assert "masked 3.250" in text
-    assert f"| {label.removeprefix('untrained ')} | 51.2 | 61.2 |" in text
-    write_card(folder, PretrainConfig(name="tiny", corpus="one.txt"))
-    assert "(no runs yet)" in (folder / "README.md").read_text()
-
-
-def test_a_card_needs_a_finished_encoder(tmp_path):
+def test_a_card_has_the_recipe_the_tokens_and_the_scores(study, tmp_path):
+    config = PretrainConfig(name="mini", corpus="one.txt")
     with pytest.raises(InputError, match="there is no finished encoder"):
-        write_card(tmp_path, PretrainConfig())
+        write_card(tmp_path, config)
+    curve = [{"step": 8, "tokens": 1_234_567, "masked": 3.25}]
+    record = {"tokens": 1_234_567, "step": 8, "seconds": 120.0, "hardware": "cpu"}
+    record = json.dumps(record | {"curve": curve})
+    (tmp_path / "pretraining.json").write_text(record)
+    mean = SECTIONS["main_results"].config("untrained mean", "mini", 0)
+    write(mean, 61.25, "mini")
+    write_card(tmp_path, config)
+    text = (tmp_path / "README.md").read_text()
+    assert "mocose pretrain --profile mini" in text and "masked 3.250" in text
+    assert "1,234,567 in 8 steps, 2 minutes" in text
+    assert "| mean | 51.2 | 61.2 |" in text
+    write_card(tmp_path, PretrainConfig(name="tiny", corpus="one.txt"))
+    assert "(no runs yet)" in (tmp_path / "README.md").read_text()

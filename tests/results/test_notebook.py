@@ -9,7 +9,10 @@ from matplotlib import pyplot as plt
 from mocose_study.config import InputError
 from mocose_study.results import ledger, notebook, tables
 from mocose_study.results.notebook import answer, open_section, source
+from mocose_study.results.opened import Opened
 from mocose_study.sections import SECTIONS
+
+OPENED = "mocose_study.results.opened"
 
 
 @pytest.fixture(autouse=True)
@@ -20,13 +23,11 @@ def closed():
 
 def test_a_section_without_runs_says_so_and_shows_nothing(study, capsys):
     opened = open_section("ema", "tiny", [0])
-    assert (
-        "0 of 7 runs at profile tiny; run_missing = True makes"
-        in capsys.readouterr()[0]
-    )
-    assert opened.table().empty and opened.by_task().empty and opened.figure() is None
-    assert opened.curves() is None and opened.matrix() is None and not opened.labels()
-    assert opened.scores() is None and opened.spectra() is None
+    told = capsys.readouterr()[0]
+    assert "0 of 7 runs at profile tiny; run_missing = True makes" in told
+    tables = opened.table(), opened.by_task(), opened.staleness(), opened.choice()
+    assert all(table.empty for table in tables)
+    assert opened.curves() is opened.matrix() is opened.spectra() is None
     assert "no runs" in opened.verdicts().data
     assert "gives no verdicts" in open_section("ema", "quick").verdicts().data
 
@@ -34,8 +35,8 @@ def test_a_section_without_runs_says_so_and_shows_nothing(study, capsys):
 def test_some_runs_make_table_figure_and_verdicts(study):
     write_section()
     opened = open_section("ema", "tiny", [0, 1, 2])
-    assert opened.labels() == list(SCORES)
     table = opened.table()
+    assert list(table.index) == list(SCORES)
     assert table.loc["0.85", ["mean", "the paper"]].tolist() == ["64.00", "76.49"]
     opened.figure()
     stem = study / "figures" / "tiny" / "04_ema"
@@ -78,7 +79,7 @@ def test_runs_of_the_study_and_ones_own_go_to_different_folders(study, monkeypat
     def run_grid(configs, profile, folder=None, **_):
         made[folder] = [config.ema_decay for config in configs]
 
-    monkeypatch.setattr(notebook, "run_grid", run_grid)
+    monkeypatch.setattr(f"{OPENED}.run_grid", run_grid)
     open_section("ema", "quick", decays=[0.5, 0.6], run_missing=True)
     own = tables.own_folder("quick")
     assert made == {None: [0.5], own: [(0.75, 0.95), 0.6]}
@@ -99,6 +100,7 @@ def test_a_parameter_that_the_notebook_does_not_have_is_refused(monkeypatch):
 def test_an_answer_has_numbers_of_the_runs_and_warns_of_another_verdict(study):
     sentence = "It is {effect} better ({low} to {high}; n = {n}; the paper {paper})."
     asked = ("mocose-ema-not-099", "supported", sentence)
+    assert "the runs now say *no runs*" in answer("ema", asked).data
     write_section(EMA, {"0.85": 64.0, "0.99": 60.0}, range(5))
     told = answer("ema", asked).data
     assert told == "It is 4.0 better (4.0 to 4.0; n = 5; the paper 1.4)."
@@ -110,20 +112,15 @@ def test_an_answer_has_numbers_of_the_runs_and_warns_of_another_verdict(study):
         answer("ema", ("x", "open", ""))
 
 
-def test_an_answer_without_runs_says_so(study):
-    told = answer("ema", ("mocose-ema-not-099", "supported", "It is {effect}.")).data
-    assert "the runs now say *no runs*" in told
-
-
 def test_the_source_is_the_librarys():
-    text = source(ledger.counted, notebook.Opened.stem).data
+    text = source(ledger.counted, Opened.missing).data
     assert text.count("```python\ndef ") == 2
 
 
 def test_one_more_point_is_trained_and_drawn_into_the_figure(
     study, monkeypatch, capsys
 ):
-    monkeypatch.setattr(notebook, "TRIED", "smoke")
+    monkeypatch.setattr(f"{OPENED}.TRIED", "smoke")
     write_section()
     opened = open_section("ema", "tiny", [0, 1, 2])
     figure = opened.try_it({"ema_decay": 0.6})
