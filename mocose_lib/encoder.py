@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 import numpy as np
 import torch
 from jaxtyping import Float
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from . import saving
@@ -64,36 +63,20 @@ class Encoder(nn.Module):
         self.dropout = 0.0  # the rate that `load` was asked for
 
     @classmethod
-    def load(
-        cls,
-        name,
-        pooling=None,
-        layers=None,
-        dropout=0.1,
-        max_length=None,
-        revision=None,
-    ) -> "Encoder":
-        """Loads a folder, or a model of the hub, with its first `layers` layers (None: all).
+    def load(cls, name, pooling=None, dropout=0.1, max_length=None) -> "Encoder":
+        """Loads a folder, or a model of the hub. Nothing there is executed.
 
-        `max_length` is in tokens. None takes the pooling and the length that `save` or
-        sentence-transformers left there, else "cls" and 128. A named pooling takes the
-        place of their modules. Nothing there is executed. Raises InputError for what is
-        not there, damaged, unlike BERT, or has modules that are not applied here.
+        `max_length` is in tokens. None takes the pooling and the length that `save` left
+        there, else "cls" and 128. Raises InputError for what is not there, damaged, or
+        unlike BERT, and for modules of sentence-transformers without a named pooling.
         """
         check("dropout", dropout, Share)
         with readable(name):
-            noted = saving.noted(name, revision)
-            if noted["refused"] and not pooling:
-                told = f"{name} has what is not applied here: {noted['refused']}"
-                raise InputError(f"{told}; name a pooling to leave it out.")
-            where = {"revision": revision, "subfolder": noted["subfolder"]}
-            model, tokenizer, pooler = open_model(name, layers, dropout, **where)
-            length = noted["max_length"] if max_length is None else max_length
-            encoder = cls(model, tokenizer, pooling or noted["pooling"], length)
-            if noted["dense"]:
-                weights = load_file(noted["dense"]).items()
-                pooler = {key.removeprefix("linear."): value for key, value in weights}
-            if pooler:
+            left, length, pooler = saving.noted(name, pooling)
+            model, tokenizer, own = open_model(name, dropout)
+            length = length if max_length is None else max_length
+            encoder = cls(model, tokenizer, pooling or left, length)
+            if pooler := pooler or own:
                 encoder.pooler.load_state_dict(pooler)
             encoder.pooler_trained, encoder.dropout = bool(pooler), dropout
             first = {tokenizer(text)["input_ids"][0] for text in ("", "a")}

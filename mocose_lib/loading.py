@@ -1,22 +1,14 @@
 """Opens the model and tokenizer of a folder or of the hub, or says what is wrong there."""
 
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Annotated
 
 import torch
 from torch import nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer, logging
 
-from .settings import InputError, Range, check
-
-MOST_LAYERS = 1000  # a larger number is a damaged one, and takes minutes to build
-
-
-class Damaged(Exception):
-    """What is damaged, as a part of a sentence."""
+from .settings import InputError
 
 
 @contextmanager
@@ -36,44 +28,37 @@ def readable(name: str | Path):
         reason = str(cause).strip().partition("\n")[0] or type(cause).__name__
         if "ignore_mismatched_sizes" in reason:
             reason = "its weights are misshapen: they do not fit its config.json"
+        if Path(name).is_dir():
+            raise damaged(name, reason) from cause
         hub = f"and the hub did not give it ({type(cause).__name__})"
-        told_why = f"{why}, {hub}; check name and connection."
-        if Path(name).is_dir() or isinstance(cause, Damaged):
-            told_why = f"encoder {str(name)!r} is damaged: {reason}."
-        raise InputError(told_why) from cause
+        raise InputError(f"{why}, {hub}; check name and connection.") from cause
     finally:
         logging.set_verbosity(told)
 
 
-def open_model(name: str | Path, layers: int | None, dropout: float, **where):
-    """Model with its first `layers` layers, tokenizer, and the pooler's weights if trained.
+def open_model(name: str | Path, dropout: float):
+    """Model, tokenizer, and the weights of the pooler where it is trained.
 
     Nothing there is executed. Raises InputError for what no training could go on from.
     """
-    where["trust_remote_code"] = False
-    config = AutoConfig.from_pretrained(name, **where)
-    known = getattr(config, "num_hidden_layers", 0)
-    if getattr(config, "max_position_embeddings", 0) < 1 or known < 1:
+    own_code = {"trust_remote_code": False}
+    config = AutoConfig.from_pretrained(name, **own_code)
+    if getattr(config, "max_position_embeddings", 0) < 1:
         raise unlike_bert(name, config, "has no limit of positions")
-    if known > MOST_LAYERS:
-        raise Damaged(f"its config.json asks for {known} layers")
-    check("encoder_layers", layers, Annotated[int, Range(1, known)] | None)
-    config.num_hidden_layers = layers or known
-    adapt(config, known, dropout)
+    for rate, value in list(vars(config).items()):
+        if "dropout" in rate and type(value) in (int, float):
+            setattr(config, rate, dropout)
     options = {"config": config, "dtype": torch.float32, "output_loading_info": True}
-    model, report = AutoModel.from_pretrained(name, **options, **where)
+    model, report = AutoModel.from_pretrained(name, **options, **own_code)
     for part in model.modules():  # models name the rate differently in their config
         if isinstance(part, nn.Dropout):
             part.p = dropout
-    tokenizer = AutoTokenizer.from_pretrained(name, **where)
+    tokenizer = AutoTokenizer.from_pretrained(name, **own_code)
     for what in damages(model, tokenizer, report):
-        raise Damaged(what)
+        raise damaged(name, what)
     if tokenizer.pad_token_id is None:  # padding is masked: any token will do
         first = tokenizer("")["input_ids"][0]
         tokenizer.pad_token = tokenizer.convert_ids_to_tokens(first)
-    with TemporaryDirectory() as folder:  # saving must not fail after the training
-        config.save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
     check_reading(name, model)
     return model, tokenizer, trained_pooler(model, report["missing_keys"])
 
@@ -89,14 +74,8 @@ def trained_pooler(model: nn.Module, missing) -> dict | None:
     return None if lost else state
 
 
-def adapt(config, known: int, dropout: float) -> None:
-    """Cuts lists with an entry for each of `known` layers, and sets all dropout rates."""
-    config.hidden_dropout_prob = config.attention_probs_dropout_prob = dropout
-    for name, value in list(vars(config).items()):
-        if "layer" in name and isinstance(value, list | tuple) and len(value) == known:
-            setattr(config, name, value[: config.num_hidden_layers])
-        if "dropout" in name and type(value) in (int, float):
-            setattr(config, name, dropout)
+def damaged(name: str | Path, reason: str) -> InputError:
+    return InputError(f"encoder {str(name)!r} is damaged: {reason}.")
 
 
 def damages(model: nn.Module, tokenizer, report: dict):
@@ -137,18 +116,9 @@ def position_rows(model: nn.Module) -> tuple[int, int | None]:
 
     RoBERTa and its relatives begin behind the padding's id. None: there is no table.
     """
-    named = dict(model.named_modules()).items()
-    tables = [part for name, part in named if name.endswith("position_embeddings")]
-    if not tables or not hasattr(tables[0], "weight"):
-        return 0, getattr(model.config, "max_position_embeddings", None)
-    rows: list[int] = []
-
-    def note(_, given):
-        rows.append(int(given[0].min()))
-        raise LookupError  # nothing behind it has to be computed
-
-    hook = tables[0].register_forward_pre_hook(note)
-    with suppress(LookupError), torch.no_grad():
-        model(inputs_embeds=model.get_input_embeddings().weight[None, :1])
-    hook.remove()
-    return (rows or [0])[0], len(tables[0].weight)
+    most = getattr(model.config, "max_position_embeddings", None)
+    for name, part in model.named_modules():
+        if name.endswith("position_embeddings") and isinstance(part, nn.Embedding):
+            first = 0 if part.padding_idx is None else part.padding_idx + 1
+            return first, min(part.num_embeddings, most + first)
+    return 0, most

@@ -6,14 +6,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from transformers.utils import cached_file
 
 from .settings import InputError
 
-APPLIED = {"Transformer", "Pooling", "Normalize"}  # the last one changes no cosine
-POOLINGS = {"cls": "cls", "cls_token": "cls", "mean": "mean", "mean_tokens": "mean"}
-BESIDE = ("default_prompt_name", "truncate_dim", "do_lower_case")
+POOLER = "2_Dense/model.safetensors"  # where the pooler of "cls_pooler" is written
 
 
 def save(encoder, folder: Path, normalize: bool) -> Path:
@@ -29,17 +27,14 @@ def save(encoder, folder: Path, normalize: bool) -> Path:
     for left in folder.glob(".saving-*"):  # by a kill
         shutil.rmtree(left, ignore_errors=True)
     with TemporaryDirectory(prefix=".saving-", dir=folder) as beside:
-        _write(encoder, Path(beside), normalize)
+        beside = Path(beside)
+        _write(encoder, beside, normalize)
         (folder / "config.json").unlink(missing_ok=True)
-        for new in sorted(
-            Path(beside).iterdir(), key=lambda p: p.name == "config.json"
-        ):
-            old = folder / new.name
-            if old.is_dir() and not old.is_symlink():
-                shutil.rmtree(old)
-            else:
-                old.unlink(missing_ok=True)
-            new.rename(old)
+        files = [path for path in beside.rglob("*") if path.is_file()]
+        for new in sorted(files, key=lambda path: path == beside / "config.json"):
+            old = folder / new.relative_to(beside)
+            old.parent.mkdir(exist_ok=True)
+            new.replace(old)
     return folder
 
 
@@ -90,42 +85,21 @@ def _modules(encoder, normalize: bool):
         yield "Normalize", {}, {}
 
 
-def noted(name: str | Path, revision: str | None) -> dict:
-    """What `save` or sentence-transformers left there: pooling, max_length, subfolder.
+def noted(name: str | Path, pooling: str | None) -> tuple[str, int, dict | None]:
+    """Pooling, max_length and the weights of a trained pooler that `save` left there.
 
-    "dense" is the file of the pooler. "refused" says what cannot be applied here, or "".
+    Raises InputError where sentence-transformers left modules, unless `pooling` takes
+    their place.
     """
     quiet = ("missing_entries", "connection_errors", "gated_repo")
     quiet = {f"_raise_exceptions_for_{kind}": False for kind in quiet}
-
-    def read(file: str, default):
-        path = cached_file(name, file, revision=revision, **quiet)
-        return json.loads(Path(path).read_text(encoding="utf-8")) if path else default
-
-    modules = read("modules.json", [])
-    paths = {m["type"].rpartition(".")[2]: m["path"] for m in modules}
-    folder = paths.get("Transformer", "")
-    left = {"pooling": "cls", "max_length": 128, "subfolder": folder, "refused": ""}
-    if (own := read("mocose.json", {})) or not modules:
-        dense = f"{paths['Dense']}/model.safetensors" if "Dense" in paths else None
-        dense = dense and cached_file(name, dense, revision=revision)
-        return left | {"dense": dense} | own
-    bert, words = (
-        read(f"{folder}/{name}.json".lstrip("/"), {})
-        for name in ("sentence_bert_config", "tokenizer_config")
-    )
-    beside = read("config_sentence_transformers.json", {}) | bert
-    refused = [
-        *sorted(paths.keys() - APPLIED),
-        *(key for key in BESIDE if beside.get(key)),
-    ]
-    modes = read(f"{paths['Pooling']}/config.json", {}) if "Pooling" in paths else {}
-    flags = [
-        key[13:] for key, on in modes.items() if key[:13] == "pooling_mode_" and on
-    ]
-    pooling = str(modes.get("pooling_mode") or " + ".join(flags))
-    if pooling not in POOLINGS:
-        refused.append(f"pooling {pooling or 'that is missing'}")
-    length = bert.get("max_seq_length") or words.get("model_max_length", 128)
-    left |= {"pooling": POOLINGS.get(pooling), "refused": ", ".join(refused)}
-    return left | {"max_length": length, "dense": None}
+    if not (file := cached_file(name, "mocose.json", **quiet)):
+        if not pooling and cached_file(name, "modules.json", **quiet):
+            told = f"{name} has modules of sentence-transformers"
+            raise InputError(f"{told}; name the pooling that is to take their place.")
+        return "cls", 128, None
+    left, pooler = json.loads(Path(file).read_text(encoding="utf-8")), None
+    if left["pooling"] == "cls_pooler":
+        weights = load_file(cached_file(name, POOLER)).items()
+        pooler = {key.removeprefix("linear."): value for key, value in weights}
+    return left["pooling"], left["max_length"], pooler

@@ -41,6 +41,7 @@ class MoCoSE(Trainer):
     """A MoCoSE in training: online branch, target branch, queue, and FGSM."""
 
     stateful = (*Trainer.stateful, "target", "queue")
+    kept = (*Trainer.kept, "gradient", "recent")
     text: Text
 
     def __init__(self, settings: Settings, encoder: Encoder):
@@ -53,8 +54,7 @@ class MoCoSE(Trainer):
         super().__init__(settings, online, encoder, more)
         sizes = (settings.queue_size, online.dim, settings.random_keys)
         fill = stream(settings.seed, "queue")
-        self.queue = NegativeQueue(*sizes, fill, settings.queue_growth)
-        self.queue.to(encoder.device)
+        self.queue = NegativeQueue(*sizes, fill, settings.queue_growth, encoder.device)
         self.gradient: Tensor | None = None  # what a "stale" FGSM uses next
         self.recent: list = []  # (ids, mask) behind the queue's keys, newest first
 
@@ -63,13 +63,6 @@ class MoCoSE(Trainer):
         measured_at = [int(share * self.settings.steps) for share in STALENESS_AT]
         if self.settings.queue_size and step in measured_at:
             self.progress.staleness.append({"step": step, **staleness_of(self)})
-
-    def state(self) -> dict:
-        return super().state() | {"gradient": self.gradient, "recent": self.recent}
-
-    def load(self, state: dict) -> None:
-        super().load(state)
-        self.gradient, self.recent = state["gradient"], state["recent"]
 
 
 def train(

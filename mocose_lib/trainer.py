@@ -64,6 +64,7 @@ class Trainer:
     """
 
     stateful: tuple[str, ...] = ("online", "optimizer", "schedule")
+    kept: tuple[str, ...] = ("best",)  # attributes that a checkpoint has as they are
     ranks = SingleProcess()
 
     def __init__(
@@ -163,9 +164,10 @@ class Trainer:
 
     def state(self) -> dict:
         """Tensors and plain values from which `load` goes on."""
-        return {name: getattr(self, name).state_dict() for name in self.stateful} | {
+        state = {name: getattr(self, name).state_dict() for name in self.stateful}
+        state |= {name: getattr(self, name) for name in self.kept}
+        return state | {
             "settings": json.dumps(asdict(self.settings), sort_keys=True),
-            "best": self.best,
             "progress": asdict(self.progress),
             "generator": self.generator.get_state(),
             "cpu_rng": torch.get_rng_state(),
@@ -179,7 +181,9 @@ class Trainer:
             raise InputError(f"{why}; delete it to start anew.")
         for name in self.stateful:
             getattr(self, name).load_state_dict(state[name])
-        self.best, self.progress = state["best"], Progress(**state["progress"])
+        for name in self.kept:
+            setattr(self, name, state[name])
+        self.progress = Progress(**state["progress"])
         self.generator.set_state(state["generator"].cpu())
         torch.set_rng_state(state["cpu_rng"].cpu())
         known = state["cuda_rng"][: cuda.device_count()]

@@ -123,9 +123,8 @@ def chosen(
 def folds(y: Classes) -> Int[np.ndarray, " n"]:
     """Number of the fold that holds each row out: SentEval's own stratified folds."""
     if (few := np.bincount(y).min()) < FOLDS:
-        raise InputError(
-            f"a class has {few} rows; {FOLDS} folds need as many at least."
-        )
+        told = f"a class has {few} rows; {FOLDS} folds need as many at least."
+        raise InputError(told)
     fold = np.empty(len(y), int)
     splitter = StratifiedKFold(FOLDS, shuffle=True, random_state=SEED)
     for i, (_, held) in enumerate(splitter.split(y, y)):
