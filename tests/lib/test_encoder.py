@@ -8,7 +8,6 @@ import pytest
 import torch
 from conftest import same
 from texts import SENTENCES, open_pairs
-from tokenizers import normalizers
 from transformers import AutoConfig, AutoModel, AutoTokenizer, BertModel
 
 from mocose_lib import Encoder, InputError, Settings, train
@@ -52,14 +51,6 @@ def test_encode_equals_the_definition_in_batches_of_any_size(folder, pooling):
     assert max(scores) - min(scores) < 1e-4
 
 
-def test_encode_twice_gives_the_same_bits(folder):
-    encoder = Encoder.load(folder)
-    first = encoder.encode(SENTENCES)
-    assert np.array_equal(first, encoder.encode(SENTENCES))
-    assert np.array_equal(first, Encoder.load(folder).encode(SENTENCES))
-    assert first.dtype == np.float32 and first.shape == (len(SENTENCES), encoder.width)
-
-
 def test_order_is_kept_and_equal_sentences_are_encoded_once(encoder, monkeypatch):
     seen, real = [], encoder.tokenize
     monkeypatch.setattr(encoder, "tokenize", lambda s: seen.extend(s) or real(s))
@@ -82,6 +73,8 @@ def test_encode_turns_dropout_off_and_leaves_mode_and_random_numbers_as_they_wer
     torch.manual_seed(0)
     assert torch.equal(after, torch.rand(3))
     assert encoder.training and encoder.model.encoder.training
+    first, other = encoder.encode(SENTENCES), Encoder.load(tiny).encode(SENTENCES)
+    assert np.array_equal(first, other) and first.dtype == np.float32
 
 
 def test_no_sentence_an_empty_sentence_and_padding_by_hand(encoder):
@@ -111,16 +104,6 @@ def test_a_generator_or_a_column_is_encoded_like_a_list(encoder):
     expected = encoder.encode(SENTENCES)
     for texts in (iter(SENTENCES), pd.Series(SENTENCES), np.array(SENTENCES)):
         assert np.array_equal(encoder.encode(texts), expected)
-
-
-def test_a_tokenizer_that_was_changed_gives_its_new_ids(encoder):
-    text = "The dog ran home"
-    seen = [encoder.tokenize([text])[0]]
-    encoder.tokenizer.backend_tokenizer.normalizer = normalizers.Replace("dog", "cat")
-    seen.append(encoder.tokenize([text])[0])
-    encoder.tokenizer.add_tokens(["home"])
-    seen.append(encoder.tokenize([text])[0])
-    assert seen[0] != seen[1] != seen[2] == encoder.tokenizer(text)["input_ids"]
 
 
 # --- positions and layers ---
@@ -155,39 +138,17 @@ def written(tiny, folder, kind, **shape):
     return folder
 
 
-RELATIVES = "mpnet data2vec-text roberta-prelayernorm xlm-roberta-xl nystromformer"
+RELATIVES = "mpnet data2vec-text roberta-prelayernorm xlm-roberta-xl"
 
 
 @pytest.mark.parametrize("kind", RELATIVES.split())
 def test_relatives_of_roberta_count_positions_as_it_does(tiny, tmp_path, kind):
-    most = 64 if kind == "nystromformer" else 66  # whose table has two rows more
-    shape = SHAPE | {"max_position_embeddings": most, "pad_token_id": 1}
-    written(tiny, tmp_path, kind, **shape, num_landmarks=64)
+    shape = SHAPE | {"max_position_embeddings": 66, "pad_token_id": 1}
+    written(tiny, tmp_path, kind, **shape)
     encoder = Encoder.load(tmp_path, max_length=512)
     assert_positions_count_from_zero(encoder)
     assert encoder.positions == encoder.max_length == 64
     assert np.isfinite(encoder.encode([" ".join(SENTENCES[:20])])).all()
-
-
-def test_layers_keeps_the_first_n(folder):
-    whole, cut = Encoder.load(folder), Encoder.load(folder, layers=1)
-    assert len(cut.model.encoder.layer) == 1
-    ids, mask = whole.pad(whole.tokenize(SENTENCES[:1]))
-    with torch.no_grad():
-        states = whole.model(ids, output_hidden_states=True).hidden_states
-        vectors = cut(cut.words(ids), mask)
-    torch.testing.assert_close(vectors, states[1][:, 0])
-
-
-def test_a_model_with_a_list_by_layer_is_saved_with_fewer_layers(tiny, tmp_path):
-    ends = dict(cls_token_id=2, sep_token_id=3, bos_token_id=2, eos_token_id=3)
-    shape = SHAPE | ends | {"num_hidden_layers": 3}
-    encoder = Encoder.load(
-        written(tiny, tmp_path / "a", "modernbert", **shape), layers=1
-    )
-    again = Encoder.load(encoder.save(tmp_path / "b"))
-    assert len(again.model.config.layer_types) == len(again.model.layers) == 1
-    assert np.array_equal(encoder.encode(SENTENCES[:3]), again.encode(SENTENCES[:3]))
 
 
 def test_the_pooler_is_the_checkpoints_own_or_a_fresh_one_from_the_seed(tiny, tmp_path):

@@ -9,6 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer import modules as st
 from test_encoder import SHAPE, written
 from texts import SENTENCES
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
@@ -115,6 +116,16 @@ OPTIONS = {
 def test_an_option_that_is_not_possible_is_named(tiny, said):
     with pytest.raises(InputError, match=said):
         Encoder.load(tiny, **OPTIONS[said])
+
+
+def test_a_folder_of_sentence_transformers_needs_a_named_pooling(tiny, tmp_path):
+    parts = [st.Transformer(str(tiny)), st.Pooling(16, pooling_mode="mean")]
+    model = SentenceTransformer(modules=parts, device="cpu")
+    model.save(str(tmp_path), create_model_card=False)
+    with pytest.raises(InputError, match="sentence-transformers; name the pooling"):
+        Encoder.load(tmp_path)
+    vectors = Encoder.load(tmp_path, "mean").encode(SENTENCES)
+    np.testing.assert_allclose(vectors, model.encode(SENTENCES), atol=1e-5)
 
 
 def test_code_in_an_encoders_folder_is_never_executed(tiny, broken, tmp_path):

@@ -3,20 +3,15 @@
 The presets set the switches; the README lists the differences.
 """
 
-import inspect
 import math
 import sys
 
 import pytest
 import torch
 from conftest import of_the_method
-from torch import nn
 
-from mocose_lib import InputError, Settings, augment, fgsm, model
-from mocose_lib import encoder as encoders
-from mocose_lib.heads import head
+from mocose_lib import Settings, fgsm
 from mocose_lib.loss import info_nce
-from mocose_lib.model import Branch, View
 from mocose_lib.trainer import Trainer
 from mocose_study.config import Config
 from mocose_study.config.profiles import PRESETS as ALL
@@ -64,14 +59,7 @@ def test_the_dot_product_is_behind_its_switch():
     assert AS_DESCRIBED["similarity"] == "cosine"
 
 
-# 3
-@pytest.mark.parametrize("layers", range(4))
-def test_a_projection_of_two_and_more_layers_runs(layers):
-    parts = head(layers, 16, 16, "published", 0.1, 1e-12)
-    assert parts(torch.randn(3, 16)).shape == (3, 16)
-    assert sum(isinstance(part, nn.Linear) for part in parts) == layers
-
-
+# 3: a projection of two and more layers runs; see test_model
 # 4: the cosine of the moving average turns back; see test_ema
 
 
@@ -107,24 +95,6 @@ def test_keys_are_detached_unless_published(go, monkeypatch, preset):
     assert not any(a[3].requires_grad for _, a in calls)  # the queue's never are
 
 
-@pytest.mark.parametrize("detach", [True, False])
-def test_the_key_gradient_reaches_the_shared_embeddings_only_as_published(
-    go, monkeypatch, detach
-):
-    """Without a query gradient, what is left at the word embeddings is the keys'."""
-    real = loop.info_nce
-
-    def of_keys(query, *rest):
-        return real(query.detach(), *rest) + 0 * query.sum()
-
-    monkeypatch.setattr(loop, "info_nce", of_keys)
-    trainer = go(shared_embeddings=True, detach_keys=detach, steps=1, choose=False)
-    word = trainer.scored.model.get_input_embeddings().weight.grad
-    assert (word.abs().max() == 0) == detach
-    target = trainer.target.named_parameters()
-    assert all(p.grad is None for n, p in target if not n.startswith(EMBEDDINGS))
-
-
 @each_preset
 def test_the_targets_projection_is_in_the_optimiser_only_as_published(encoder, preset):
     trainer = loop.MoCoSE(Settings(**of_the_method(PRESETS[preset])), encoder)
@@ -135,29 +105,8 @@ def test_the_targets_projection_is_in_the_optimiser_only_as_published(encoder, p
     assert trained == (projection if preset == "code" else set())
 
 
-# 7
+# 7: of which batch FGSM's gradient is; see test_whole_step, too
 STILL = dict(fgsm_epsilon=1e-3, dropout=0.0, head_dropout=0.0, steps=3, max_length=8)
-
-
-def test_fgsm_uses_the_gradient_of_this_input(go, monkeypatch):
-    """Without dropout that is the gradient of the very loss of the batch unperturbed."""
-    noise, expected = recorded(monkeypatch, loop, "moved", []), []
-    real = loop.fgsm_gradients
-
-    def gradients(trainer, view, sides, negatives):
-        ((ids, mask),) = sides
-        words = trainer.scored.words(ids).detach().requires_grad_()
-        keys = trainer.target(View(trainer.target.encoder.words(ids), mask)).detach()
-        query = trainer.online(View(words, mask))
-        loss = loop.contrast(trainer, query, [keys], negatives)
-        expected.append(torch.autograd.grad(loss, words)[0])
-        return real(trainer, view, sides, negatives)
-
-    monkeypatch.setattr(loop, "fgsm_gradients", gradients)
-    go(**STILL)
-    assert len(noise) == 6 and len(expected) == 3  # both views, three steps
-    for i, (_, (_, gradient, _)) in enumerate(noise):
-        torch.testing.assert_close(gradient, expected[i // 2])
 
 
 def test_fgsm_takes_each_views_own_gradient_where_their_tokens_differ(
@@ -170,46 +119,9 @@ def test_fgsm_takes_each_views_own_gradient_where_their_tokens_differ(
     assert [gradient.shape[1] for _, (_, gradient, _) in noise] == [3, 4]
 
 
-def test_fgsm_uses_the_last_steps_gradient_only_behind_its_switch(go, monkeypatch):
-    noise, left = recorded(monkeypatch, loop, "moved", []), []
-    real = Trainer.optimise
-
-    def optimise(trainer, loss, step):
-        real(trainer, loss, step)
-        left.append(trainer.gradient)
-
-    monkeypatch.setattr(Trainer, "optimise", optimise)
-    go(**STILL, fgsm_gradient="stale")
-    used = [gradient for _, (_, gradient, _) in noise[::2]]
-    assert used[0] is None and all(gradient.abs().sum() > 0 for gradient in left)
-    assert torch.equal(used[1], left[0]) and torch.equal(used[2], left[1])
-
-
 def test_no_gradient_is_kept_outside_the_training(go):
     """The authors keep it in a global: a second run would start with the first one's."""
     first, second = (go(**STILL, fgsm_gradient="stale") for _ in range(2))
     assert first.progress.history == second.progress.history
     for module in (loop, fgsm):
         assert not [v for v in vars(module).values() if isinstance(v, torch.Tensor)]
-
-
-# and what the rules add
-def test_the_code_asks_for_no_gpu_by_name():
-    for module in (loop, augment, model, encoders):
-        assert ".cuda()" not in inspect.getsource(module)
-
-
-def test_forward_has_no_side_effects(encoder, view):
-    """Theirs updates the target and the queue within `forward`."""
-    online = Branch(encoder, Settings()).train()
-    before = {k: v.clone() for k, v in online.state_dict().items()}
-    online(view), online(view)
-    assert all(torch.equal(v, before[k]) for k, v in online.state_dict().items())
-
-
-def test_the_two_presets_can_be_told_apart_in_every_switch():
-    alike = {name for name in SWITCHES if AS_PUBLISHED[name] == AS_DESCRIBED[name]}
-    same = {"temperature", "fgsm_epsilon", "predictor_layers"}  # the last is of moco
-    assert alike == same | {"similarity", "precision", "target_dropout"}
-    with pytest.raises(InputError):
-        Config(**{**AS_PUBLISHED, "shared_embeddings": False})

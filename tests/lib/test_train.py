@@ -85,13 +85,6 @@ def test_the_gradients_of_all_that_is_trained_are_clipped_together(
 
 
 # --- what training does ---
-def test_the_loss_falls(go):
-    """Without a queue, whose entries are older keys of the very same eight sentences."""
-    sizes = {"steps": 40, "eval_every": 10, "sentences": 8, "batch_size": 8}
-    history = go(dropout=0.0, head_dropout=0.0, **sizes, **NO_QUEUE).progress.history
-    assert history[-1]["loss"] < 0.7 * history[0]["loss"]
-
-
 def test_a_loss_that_is_no_number_ends_the_run(go, monkeypatch):
     monkeypatch.setattr(loop, "info_nce", lambda q, *rest: q.sum() * float("nan"))
     with pytest.raises(FloatingPointError, match="step 2"):
@@ -107,19 +100,14 @@ def test_the_weights_that_are_left_are_the_chosen_ones(encoder, choose):
         return {"score": next(scores)}
 
     options = dict(evaluate=measure, choose=choose, bar=False)
+    with pytest.raises(InputError, match="evaluate must return a 'score'"):
+        without = options | {"evaluate": lambda step: {"mine": 1.0}, "choose": True}
+        train(encoder, open_sentences(64), Settings(**SMALL), **without)
     progress = train(encoder, open_sentences(64), Settings(**SMALL), **options)
     assert same(encoder.state_dict(), seen[1 if choose else 2])
     assert [row["step"] for row in progress.history] == [2, 4, 6]
     kept = (progress.best_step, progress.best_score)
     assert kept == ((4, 30.0) if choose else (0, None))
-
-
-def test_weights_cannot_be_chosen_without_a_score(encoder):
-    options = {"evaluate": lambda step: {"mine": 1.0}, "bar": False}
-    arguments = encoder, open_sentences(64), Settings(**SMALL)
-    with pytest.raises(InputError, match="evaluate must return a 'score'"):
-        train(*arguments, **options)
-    assert train(*arguments, choose=False, **options).history[-1]["mine"] == 1.0
 
 
 @pytest.mark.parametrize("same_seed", [True, False])
