@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer import modules as st
-from test_encoder import SHAPE, written
+from test_encoder import written
 from texts import SENTENCES
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerFast, logging
@@ -71,8 +71,6 @@ DAMAGES = {
     "a pickle": pickled,
     "the id 293, its model 293": more_words,
     "a width of text": partial(changed, hidden_size="16"),
-    "no heads": partial(changed, num_attention_heads=0),
-    "no width": partial(changed, hidden_size=None),
     "no words": partial(changed, vocab_size=0),
     "quantised": partial(changed, quantization_config={"quant_method": "gptq"}),
 }
@@ -151,28 +149,18 @@ def test_loading_is_silent_about_heads_that_an_encoder_does_not_need(tiny, capfd
 BART = {f"{side}_{what}": 2 for side in ("encoder", "decoder") for what in ("layers",)}
 BART |= dict(d_model=32, encoder_attention_heads=2, decoder_attention_heads=2)
 KINDS = {
-    "squeezebert": (SHAPE | {"embedding_size": 32, "num_attention_heads": 4}, ""),
     "bart": (BART, "gives no vector for each token"),
     "gpt2": (dict(n_embd=32, n_layer=1, n_head=2), "reads from left to right only"),
-    "xlnet": (
-        dict(d_model=32, n_layer=2, n_head=4, d_inner=64),
-        "no limit of position",
-    ),
     "t5": (dict(d_model=32, num_layers=2, num_heads=4), "no limit of positions"),
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_another_architecture_is_read_or_refused_in_one_sentence(tiny, tmp_path, kind):
+def test_an_architecture_unlike_bert_is_refused_in_one_sentence(tiny, tmp_path, kind):
     shape, said = KINDS[kind]
     written(tiny, tmp_path, kind, vocab_size=300, **shape)
-    if not said:
-        encoder = Encoder.load(tmp_path / "")
-        again = Encoder.load(encoder.save(tmp_path / "saved"))
-        assert np.array_equal(encoder.encode(SENTENCES), again.encode(SENTENCES))
-    else:
-        with pytest.raises(InputError, match=f"is a {kind}, which .*{said}"):
-            Encoder.load(tmp_path)
+    with pytest.raises(InputError, match=f"is a {kind}, which .*{said}"):
+        Encoder.load(tmp_path)
 
 
 # --- other tokenizers ---

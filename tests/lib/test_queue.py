@@ -15,7 +15,8 @@ def queue(size, init=0, growth="exact"):
 
 def keys_of(step, batch=BATCH):
     """Keys that can be told apart: 100 step + place in the batch."""
-    return torch.arange(batch)[:, None].expand(batch, DIM) + 100.0 * step
+    keys = torch.arange(batch)[:, None].expand(batch, DIM) + 100.0 * step
+    return keys.requires_grad_()
 
 
 @pytest.mark.parametrize("share", [0, 0.5, 1])
@@ -24,26 +25,15 @@ def test_equals_a_list_kept_by_hand(size, share):
     """Any size, also less than and no multiple of the batch; none, part or all filled."""
     q = queue(size, int(share * size))
     kept = [(row, RANDOM) for row in q.keys]
+    torch.testing.assert_close(q.keys.norm(dim=1), torch.ones(len(kept)))
     for step in range(1, 9):
         q.enqueue(keys_of(step), step)
         kept = ([(row, step) for row in keys_of(step)] + kept)[:size]
         expected = torch.stack([row for row, _ in kept]) if size else q.keys[:0]
         assert torch.equal(q.negatives(), expected)
+        assert not q.keys.requires_grad
         ages = [RANDOM if born == RANDOM else step - born for _, born in kept]
         assert q.ages(step).tolist() == ages
-
-
-def test_by_hand():
-    """Size 3, batch of 2: after two steps the newest two, then one of the first step."""
-    q = queue(3)
-    q.enqueue(torch.tensor([[1.0] * 3, [2.0] * 3], requires_grad=True), 1)
-    q.enqueue(torch.tensor([[3.0] * 3, [4.0] * 3]), 2)
-    assert q.negatives()[:, 0].tolist() == [3.0, 4.0, 1.0]
-    assert q.ages(2).tolist() == [0, 0, 1] and not q.negatives().requires_grad
-    fill = queue(8, 5)
-    torch.testing.assert_close(fill.keys.norm(dim=1), torch.ones(5))
-    assert torch.equal(fill.keys, queue(8, 5).keys)
-    assert fill.ages(3).tolist() == [RANDOM] * 5
 
 
 def test_a_quarter_is_random_unless_the_settings_say_otherwise():

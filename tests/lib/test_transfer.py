@@ -151,19 +151,6 @@ def test_f1_is_of_the_label_that_sorts_last_by_hand():
     assert scores["test F1"] == pytest.approx(100 * 4 / 7)
 
 
-def test_features_of_a_pair_are_sentevals():
-    seen = []
-
-    def catch(x, y, masks, strengths):
-        seen.append(x)
-        return np.tile(y, (len(masks), len(strengths), 1))
-
-    u = np.array([[1.0, -2.0], [0, 1], [5, 5]], np.float32)
-    v = np.array([[3.0, 1.0], [1, 0], [0, 0]], np.float32)
-    transfer.score([u, v], table(["train", "dev", "test"], [0, 1, 0], 2), catch)
-    assert seen[0][0].tolist() == [2, 3, 3, -2]  # |1-3|, |-2-1|, 1*3, -2*1
-
-
 def test_folds_are_sentevals_and_hold_each_row_out_once():
     y = np.repeat([0, 1], [70, 30])
     fold, theirs = (
