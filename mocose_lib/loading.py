@@ -1,4 +1,4 @@
-"""Opens the model and tokenizer of a folder or of the hub, or says what is wrong there."""
+"""Opens model and tokenizer of a folder or of the hub, or says what is wrong there."""
 
 from contextlib import contextmanager
 from functools import partial
@@ -13,12 +13,8 @@ from .settings import InputError
 
 @contextmanager
 def readable(name: str | Path):
-    """Says in one sentence that a folder is damaged, or that the hub has no such model."""
-    why = f"encoder {str(name)!r} is no folder with a model"
-    if not Path(name).is_dir() and str(name).count("/") != 1:
-        hub = "a name of the hub like 'google-bert/bert-base-uncased'"
-        raise InputError(f"{why}; give one, or {hub}.")
-    told = logging.get_verbosity()
+    """Says in one sentence that a folder is damaged, or the hub has no such model."""
+    before = logging.get_verbosity()
     logging.set_verbosity_error()  # of the weights, those that matter are checked
     try:
         yield
@@ -30,10 +26,11 @@ def readable(name: str | Path):
             reason = "its weights are misshapen: they do not fit its config.json"
         if Path(name).is_dir():
             raise damaged(name, reason) from cause
-        hub = f"and the hub did not give it ({type(cause).__name__})"
-        raise InputError(f"{why}, {hub}; check name and connection.") from cause
+        why = f"encoder {str(name)!r} is no folder with a model, and the hub did not"
+        told = f"{why} give it ({type(cause).__name__}); check name and connection."
+        raise InputError(told) from cause
     finally:
-        logging.set_verbosity(told)
+        logging.set_verbosity(before)
 
 
 def open_model(name: str | Path, dropout: float):

@@ -49,7 +49,7 @@ def check_table(name: str, table: Table) -> None:
             told = f"{name} has no column {column!r}; it needs {list(wanted)}."
             raise InputError(told)
         for row, value in enumerate(table[column], 1):
-            sound = isinstance(value, kind) and not isinstance(value, bool)
+            sound = isinstance(value, kind)
             if not sound or (column == "score" and not np.isfinite(value)):
                 raise InputError(f"{name} has {value!r} as {column!r} of pair {row}.")
     if not len(table["score"]):

@@ -66,9 +66,25 @@ def test_the_dot_product_is_behind_its_switch():
 # 3: a projection of two and more layers runs; see test_model
 # 4: the cosine of the moving average turns back; see test_ema
 # 5: the target follows after each step, and shares embeddings behind its switch,
-# 6: keys are detached, and the target's projection is trained, behind theirs,
+# 6: the target's projection is trained behind its switch,
 # 7: FGSM has the gradient of this batch, or behind its switch the last one's:
 # test_whole_step has all of them, in the presets `study`, `described` and `code`
+@pytest.mark.parametrize("detach", [True, False])
+def test_the_key_gradient_reaches_the_shared_embeddings_only_as_published(
+    go, monkeypatch, detach
+):
+    """Without a query gradient, what is left at the word embeddings is the keys'."""
+    real = loop.info_nce
+
+    def of_keys(query, *rest):
+        return real(query.detach(), *rest) + 0 * query.sum()
+
+    monkeypatch.setattr(loop, "info_nce", of_keys)
+    trainer = go(shared_embeddings=True, detach_keys=detach, steps=1, choose=False)
+    word = trainer.scored.model.get_input_embeddings().weight.grad
+    assert (word.abs().max() == 0) == detach
+
+
 STILL = dict(fgsm_epsilon=1e-3, dropout=0.0, head_dropout=0.0, steps=3, max_length=8)
 
 
