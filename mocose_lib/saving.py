@@ -1,4 +1,4 @@
-"""A trained encoder as a folder that sentence-transformers and transformers read, too."""
+"""A trained encoder as a folder that sentence-transformers and transformers read."""
 
 import json
 import shutil

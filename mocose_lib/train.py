@@ -1,4 +1,4 @@
-"""MoCoSE's step, Algorithm 1: views -> query, keys -> loss -> step -> EMA -> enqueue."""
+"""MoCoSE's step, Algorithm 1: views, query and keys, loss, step, EMA, enqueue."""
 
 from collections.abc import Iterable
 
@@ -32,7 +32,7 @@ class Text:
         self.ids = encoder.tokenize(sentences, asked)
 
     def views(self, rows: np.ndarray, generator: Generator) -> tuple[Tokens, Tokens]:
-        """Token ids of query and key for the rows of a batch. Here they are the same."""
+        """Token ids of query and key for the rows of a batch; here they are the same."""
         ids = [self.ids[row] for row in rows]
         return ids, ids
 
@@ -126,7 +126,7 @@ def train_step(
 def make_view(
     trainer: MoCoSE, branch: Branch, ids: Ids, mask: Mask, generator=None
 ) -> View:
-    """Word embeddings under cut-offs and shuffle: the rows that this process encodes."""
+    """Word embeddings under cut-offs and shuffle, of the rows of this process."""
     words, generator = branch.encoder.words(ids), generator or trainer.generator
     return trainer.ranks.own(View(*distorted(words, mask, trainer.settings, generator)))
 

@@ -37,7 +37,7 @@ class Progress:
 
 
 class SingleProcess:
-    """One process. In a subclass for several, each encodes its own rows of the views."""
+    """One process. A subclass for several has each encode its own rows of the views."""
 
     rank, size = 0, 1  # the process with rank 0 evaluates, and writes checkpoints
 
@@ -57,7 +57,7 @@ class SingleProcess:
 
 
 class Trainer:
-    """All that a training step reads or changes, so that a checkpoint of it is complete.
+    """All that a training step reads or changes: what a checkpoint has to hold.
 
     The optimiser trains `online` and the parameters `more`. `scored` is the module whose
     best weights are kept. A subclass says in `step` what one step is.
@@ -143,7 +143,7 @@ class Trainer:
             self.progress.trajectory.append({"step": step, **_rounded(probe(step))})
 
     def evaluate_if_due(self, evaluate: Measure | None, choose: bool) -> None:
-        """Every `eval_every` steps and at the last: measures, keeps the best weights."""
+        """Measures every `eval_every` steps and at the last; keeps the best weights."""
         progress, step = self.progress, self.progress.step
         if step % self.settings.eval_every and step != self.settings.steps:
             return

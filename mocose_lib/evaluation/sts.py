@@ -96,7 +96,7 @@ def spearman(similarity: np.ndarray, gold: np.ndarray) -> float:
 
 
 def cached(encode: Encode) -> Encode:
-    """`encode`, called once for each distinct sentence, however often it is asked for."""
+    """`encode`, called once for each distinct sentence, however often it is asked."""
     known: dict[str, np.ndarray] = {}
 
     def encode_once(sentences: Sequence[str]) -> np.ndarray:

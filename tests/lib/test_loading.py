@@ -1,4 +1,4 @@
-"""Folders of all kinds: read, or refused in one sentence; nothing in them is executed."""
+"""Folders of all kinds: read, or refused in a sentence; nothing there is executed."""
 
 import json
 import shutil
@@ -118,7 +118,7 @@ def test_a_folder_of_sentence_transformers_needs_a_named_pooling(tiny, tmp_path)
 
 
 def test_code_in_an_encoders_folder_is_never_executed(tiny, broken, tmp_path):
-    """`auto_map` names classes in files of the folder, which transformers would import."""
+    """`auto_map` names classes of the folder, which transformers would import."""
     changed(broken, auto_map={"AutoConfig": "bad.Config", "AutoModel": "bad.Model"})
     touched = tmp_path / "executed"
     code = f"open({str(touched)!r}, 'w')\nclass Config: pass\nModel = Config\n"

@@ -74,7 +74,7 @@ def test_two_layers_never_start_alike(encoder):
 
 @pytest.mark.parametrize("width", [128, 256])
 def test_fresh_layers_are_drawn_as_bert_draws_them(width):
-    """N(0, initializer_range) at any width; torch's default is 0.051 at 128, with biases."""
+    """N(0, initializer_range) at any width; torch has 0.051 at 128, with biases."""
     shape = dict(hidden_size=width, num_attention_heads=2, num_hidden_layers=1)
     encoder = Encoder(BertModel(BertConfig(**shape, vocab_size=30)), None)
     branch = Branch(encoder, Settings())

@@ -99,7 +99,7 @@ def test_fgsm_takes_each_views_own_gradient_where_their_tokens_differ(
 
 
 def test_no_gradient_is_kept_outside_the_training(go):
-    """The authors keep it in a global: a second run would start with the first one's."""
+    """The authors keep it in a global: a second run starts with the first one's."""
     first, second = (go(**STILL, fgsm_gradient="stale") for _ in range(2))
     assert first.progress.history == second.progress.history
     for module in (loop, fgsm):
@@ -108,7 +108,7 @@ def test_no_gradient_is_kept_outside_the_training(go):
 
 # 8
 def test_slices_begin_when_the_queue_is_full():
-    """Table 8's run, slice 0 to 512: their third step has 768 negatives, the fourth 512."""
+    """Table 8, slice 0 to 512: their third step has 768 negatives, the fourth 512."""
     queue = NegativeQueue(1024, 2, 128, torch.Generator().manual_seed(0), "published")
     used = []
     for step in range(1, 6):
@@ -119,7 +119,7 @@ def test_slices_begin_when_the_queue_is_full():
 
 # 9
 def published_queue(size, init, batch, steps):
-    """The authors' bookkeeping as lists: what each step's loss sees ("r" for random)."""
+    """The authors' bookkeeping as lists: what each step's loss sees, "r" for random."""
     buffer, count, seen = ["r"] * size, init, []
     for step in range(1, steps + 1):
         seen.append(buffer[: count + init] if count + init < size else list(buffer))
@@ -166,7 +166,7 @@ def test_target_dropout_is_active_unless_switched_off(encoder, view, dropout):
 
 # 11
 def test_the_optimiser_of_transformers_4_by_hand():
-    """Epsilon stands before the bias correction: at the first step it counts 31 times."""
+    """Epsilon stands before the bias correction: it counts 31 times at first."""
     p = nn.Parameter(torch.tensor([1.0, 1.0]))
     p.grad = torch.tensor([1e-8, 0.5])
     TransformersAdamW([p], lr=0.1, weight_decay=0.01).step()

@@ -22,7 +22,7 @@ def keys_of(step, batch=BATCH):
 @pytest.mark.parametrize("share", [0, 0.5, 1])
 @pytest.mark.parametrize("size", [0, 1, 4, 7, 12])
 def test_equals_a_list_kept_by_hand(size, share):
-    """Any size, also less than and no multiple of the batch; none, part or all filled."""
+    """Any size, also no multiple of the batch; none, part or all filled."""
     q = queue(size, int(share * size))
     kept = [(row, RANDOM) for row in q.keys]
     torch.testing.assert_close(q.keys.norm(dim=1), torch.ones(len(kept)))

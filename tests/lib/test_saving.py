@@ -1,4 +1,4 @@
-"""A saved encoder gives the same vectors in sentence-transformers, transformers and here."""
+"""A saved encoder gives the same vectors in other packages and here."""
 
 import os
 import shutil

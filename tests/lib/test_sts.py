@@ -1,4 +1,4 @@
-"""STS scores against independent evaluators, on the same embeddings and on real data."""
+"""STS scores against another evaluator, by hand, and on real data."""
 
 import numpy as np
 import pandas as pd

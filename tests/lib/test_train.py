@@ -1,4 +1,4 @@
-"""The loop: batches, rates and schedules by hand, and trainings killed at every step."""
+"""The loop: batches, rates and schedules by hand, what is chosen and measured."""
 
 import sys
 from contextlib import nullcontext
@@ -145,7 +145,7 @@ VARIANTS = {
 def test_all_of_a_step_happens_on_the_device_of_the_encoder(
     encoder, monkeypatch, variant
 ):
-    """The device "meta" computes nothing, but refuses what lies elsewhere, as a GPU does."""
+    """The device "meta" computes nothing, but refuses what lies elsewhere."""
     plain = torch.optim.AdamW  # no fused optimiser knows "meta"
     monkeypatch.setattr(trainer, "AdamW", lambda groups, lr, fused: plain(groups))
     monkeypatch.setattr(torch, "autocast", lambda *_, **__: nullcontext())

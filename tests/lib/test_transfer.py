@@ -26,7 +26,7 @@ each_fit = pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
 
 
 def made_tasks(n=240):
-    """Three tasks, one of each form, whose labels depend on the words of open sentences."""
+    """Three tasks, one of each form, whose labels depend on the sentences' words."""
     lines = open_sentences(2 * n)
     label = np.array(["yes" if " the " in line else "no" for line in lines])
     place, first, second = np.arange(n), lines[:n], lines[n:]
@@ -47,7 +47,7 @@ def table(split, label, sentences=1):
 
 
 def blobs(n=400, dim=12, classes=2, seed=0):
-    """Overlapping clouds, one per class, and the frame of a task whose rows they are."""
+    """Overlapping clouds, one per class, and the frame of a task with these rows."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, classes, n)
     x = rng.normal(size=(n, dim)) * 1.5 + rng.normal(size=(classes, dim))[y] + 4
@@ -82,7 +82,7 @@ def cross_validated(x, y, strength):
 
 
 def split_scores(x, y, split):
-    """Strength by dev accuracy (or 10 folds of train); dev, test, and guesses of test."""
+    """Dev and test accuracy, and guesses, by the strength best on dev or 10 folds."""
     train, dev, test = (np.flatnonzero(split == n) for n in ("train", "dev", "test"))
     folds = [(train, dev)]
     if not len(dev):
@@ -125,7 +125,7 @@ def test_agrees_with_cross_validation_by_scikit_learn(monkeypatch):
 @each_fit
 @pytest.mark.parametrize("classes", [2, 4])
 def test_all_models_are_scikit_learns(classes, fit):
-    """All masks and strengths at once give the classes that one fit after the other gives."""
+    """All masks and strengths at once guess what one fit after the other guesses."""
     x, frame = blobs(500, classes=classes, seed=1)
     y, strengths = frame["label"].factorize(sort=True)[0], (1e-4, 1e-2, 1.0)
     masks = np.random.default_rng(0).random((3, 500)) < 0.7
@@ -213,7 +213,7 @@ def test_labels_from_which_nothing_can_be_learnt_leave_the_task_out(given, caplo
 
 # SentEval's published protocol on the same embeddings: a linear network trained by Adam
 # and stopped early, our folds and strengths, two of ten inner folds. TREC and MRPC are
-# means of 20 seeds with a standard deviation of 0.5 points. Our converged models lie 1.3
+# means of 20 seeds (standard deviation 0.5 points). Our converged models lie 1.3
 # points below on TREC (6 of 500 questions), and 1.1 above on MRPC.
 MINILM = dict(zip(TRANSFER, (76.6, 82.1, 91.7, 87.6, 81.5, 90.7, 71.8), strict=True))
 TOLERANCE = {"TREC": 1.5, "MRPC": 1.5}  # points; 1 for the others

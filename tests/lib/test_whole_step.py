@@ -1,6 +1,6 @@
-"""Twenty steps of a whole training against MoCoSE and SimCSE written once more, plainly.
+"""Twenty steps of a training against MoCoSE and SimCSE written once more, plainly.
 
-Dropout is off and all is in double precision, so that loss, queue and parameters are equal.
+Dropout is off, and all is in double precision: loss, queue and parameters are equal.
 """
 
 import math
@@ -36,7 +36,7 @@ def double():
 
 
 class Plain:
-    """The parameters of both branches as dictionaries, and their training step by step."""
+    """The parameters of both branches as dictionaries, and their training by steps."""
 
     def __init__(self, s, bert, online, target=None, queue=None):
         def copied(state):
