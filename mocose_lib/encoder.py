@@ -27,8 +27,8 @@ def states(
 ) -> tuple[Tensor | None, Tensor]:
     """Outputs (batch, length, width) of embedding and last layer; no mask, no padding.
 
-    The first is None unless it is pooled. A faster function may take this one's place in
-    `Encoder.states`; its second output may be (batch, 1, width) for FIRST_TOKEN.
+    The first is None unless it is pooled. A faster function may take this one's place
+    in `Encoder.states`; its second output may be (batch, 1, width) for FIRST_TOKEN.
     """
     given = {"attention_mask": None if mask is None else mask.long()}
     given |= {"position_ids": positions, "inputs_embeds": words}
@@ -66,9 +66,10 @@ class Encoder(nn.Module):
     def load(cls, name, pooling=None, dropout=0.1, max_length=None) -> "Encoder":
         """Loads a folder, or a model of the hub. Nothing there is executed.
 
-        `max_length` is in tokens. None takes the pooling and the length that `save` left
-        there, else "cls" and 128. Raises InputError for what is not there, damaged, or
-        unlike BERT, and for modules of sentence-transformers without a named pooling.
+        `max_length` is in tokens. None takes the pooling and the length that `save`
+        left there, else "cls" and 128. Raises InputError for what is not there,
+        damaged, or unlike BERT, and for modules of sentence-transformers without a
+        named pooling.
         """
         check("dropout", dropout, Share)
         with readable(name):

@@ -32,7 +32,7 @@ class Text:
         self.ids = encoder.tokenize(sentences, asked)
 
     def views(self, rows: np.ndarray, generator: Generator) -> tuple[Tokens, Tokens]:
-        """Token ids of query and key for the rows of a batch; here they are the same."""
+        """Token ids of query and key for the rows of a batch: here the same."""
         ids = [self.ids[row] for row in rows]
         return ids, ids
 
@@ -76,8 +76,8 @@ def train(
     """Trains `encoder` in place as MoCoSE and leaves the chosen weights in it.
 
     `options` are those of `Trainer.run`: evaluate, choose, probe, checkpoint, bar.
-    `ranks` makes this process one of several. Raises InputError for too few sentences or
-    too long ones, and FloatingPointError for a loss that is not finite.
+    `ranks` makes this process one of several. Raises InputError for too few sentences
+    or too long ones, and FloatingPointError for a loss that is not finite.
     """
     settings, text = settings or Settings(), sentences
     if not isinstance(text, Text):
@@ -146,7 +146,8 @@ def fgsm_gradients(trainer: MoCoSE, view: View, sides, negatives: Tensor) -> lis
     """The gradients of the loss at the word embeddings of each side's (ids, mask).
 
     "current" takes them at fresh views of this batch, as the paper says. "stale" takes
-    the one that the previous step left at the query's `view`, as the authors' code does.
+    the one that the previous step left at the query's `view`, as the authors' code
+    does.
     """
     if trainer.settings.fgsm_gradient == "stale":
         last = trainer.gradient

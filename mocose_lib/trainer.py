@@ -59,8 +59,8 @@ class SingleProcess:
 class Trainer:
     """All that a training step reads or changes: what a checkpoint has to hold.
 
-    The optimiser trains `online` and the parameters `more`. `scored` is the module whose
-    best weights are kept. A subclass says in `step` what one step is.
+    The optimiser trains `online` and the parameters `more`. `scored` is the module
+    whose best weights are kept. A subclass says in `step` what one step is.
     """
 
     stateful: tuple[str, ...] = ("online", "optimizer", "schedule")
