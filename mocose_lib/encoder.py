@@ -67,17 +67,16 @@ class Encoder(nn.Module):
         """Loads a folder, or a model of the hub. Nothing there is executed.
 
         `max_length` is in tokens. None takes the pooling and the length that `save`
-        left there, else "cls" and 128. Raises InputError for what is not there,
-        damaged, or unlike BERT, and for modules of sentence-transformers without a
-        named pooling.
+        left there, else "cls" and 128; a folder of sentence-transformers needs a named
+        pooling. Raises InputError for what is not there, damaged, or unlike BERT.
         """
         check("dropout", dropout, Share)
         with readable(name):
-            left, length, pooler = saving.noted(name, pooling)
-            model, tokenizer, own = open_model(name, dropout)
+            left, length, saved = saving.noted(name, pooling)
+            model, tokenizer, pooler = open_model(name, dropout)
             length = length if max_length is None else max_length
             encoder = cls(model, tokenizer, pooling or left, length)
-            if pooler := pooler or own:
+            if pooler := saved or pooler:
                 encoder.pooler.load_state_dict(pooler)
             encoder.pooler_trained, encoder.dropout = bool(pooler), dropout
             first = {tokenizer(text)["input_ids"][0] for text in ("", "a")}

@@ -115,7 +115,7 @@ class Settings:
         """A sentence for every two values that contradict each other."""
         size = self.queue_size
         if not all(0 <= decay <= 1 for decay in self.decays):
-            yield f"ema_decay = {self.ema_decay} is out of range; it lies in [0, 1]."
+            yield f"ema_decay = {self.ema_decay} is out of range; give one in [0, 1]."
         if self.random_keys > size:
             yield f"queue_init = {self.queue_init} is larger than queue_size = {size}."
         if size == 0 and not self.batch_negatives:
@@ -126,7 +126,7 @@ class Settings:
         if self.predictor_dim is not None and self.projection_layers == 0:
             yield "predictor_dim needs a projection; set projection_layers >= 1."
         if not self.detach_keys and not self.shared_embeddings:
-            yield "detach_keys = False needs shared_embeddings = True for an effect."
+            yield "detach_keys = False needs shared_embeddings = True to act."
         if self.target_projection_trained and self.detach_keys:
             yield "target_projection_trained needs gradients; set detach_keys = False."
         if self.fgsm_epsilon > 0 and self.precision != "float32":

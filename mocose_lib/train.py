@@ -146,8 +146,7 @@ def fgsm_gradients(trainer: MoCoSE, view: View, sides, negatives: Tensor) -> lis
     """The gradients of the loss at the word embeddings of each side's (ids, mask).
 
     "current" takes them at fresh views of this batch, as the paper says. "stale" takes
-    the one that the previous step left at the query's `view`, as the authors' code
-    does.
+    the one that the previous step left at the query's `view`, as their code does.
     """
     if trainer.settings.fgsm_gradient == "stale":
         last = trainer.gradient

@@ -33,9 +33,8 @@ def evaluate(encode: Encode, benchmark: Benchmark) -> dict[str, float]:
             scores[f"{name} {how}"] = value
     if undefined := [name for name, score in scores.items() if np.isnan(score)]:
         told = f"{len(undefined)} scores, as {undefined[0]!r}, are undefined"
-        log.warning(
-            "%s: similarities or gold scores are all equal, or no numbers", told
-        )
+        why = "all similarities or gold scores are equal, or vectors are NaN or zero"
+        log.warning("%s: %s", told, why)
     pooled = [value for name, value in scores.items() if name.endswith(" all")]
     return scores | {"average": float(np.mean(pooled))}
 
@@ -49,8 +48,7 @@ def check_table(name: str, table: Table) -> None:
             told = f"{name} has no column {column!r}; it needs {list(wanted)}."
             raise InputError(told)
         for row, value in enumerate(table[column], 1):
-            sound = isinstance(value, kind)
-            if not sound or (column == "score" and not np.isfinite(value)):
+            if not isinstance(value, kind) or not (kind is str or np.isfinite(value)):
                 raise InputError(f"{name} has {value!r} as {column!r} of pair {row}.")
     if not len(table["score"]):
         raise InputError(f"{name} has no pairs.")

@@ -75,7 +75,7 @@ def test_undefined_scores_are_told_once_however_many_they_are(caplog, value):
     scores = evaluate(lambda sentences: np.full((len(sentences), 3), value), tables)
     assert len(scores) == 4 and all(map(np.isnan, scores.values()))
     (told,) = caplog.messages
-    assert told.startswith("3 scores, as 'images2015 test all', are undefined: simil")
+    assert told.startswith("3 scores, as 'images2015 test all', are undefined: all s")
 
 
 def test_evaluate_names_task_and_aggregation_and_averages_over_tasks():
