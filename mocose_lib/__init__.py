@@ -1,6 +1,7 @@
 """MoCoSE, momentum contrastive sentence embeddings: the method and its measures.
 
-Cao et al., Exploring the Impact of Negative Samples of Contrastive Learning, ACL Findings 2022.
+Cao et al., Exploring the Impact of Negative Samples of Contrastive Learning, ACL
+Findings 2022.
 """
 
 from .encoder import Encoder

@@ -26,7 +26,7 @@ def shuffled_positions(mask: Mask, generator: Generator) -> Positions:
 
 
 def token_cutoff(words: Words, mask: Mask, rate: float, generator: Generator) -> Words:
-    """Sets max(1, floor(rate n)) of each row's n real tokens to zero; rate 0 sets none."""
+    """Sets max(1, floor(rate n)) of each row's n real tokens to zero; 0 sets none."""
     if rate == 0:
         return words
     number = (mask.sum(1, keepdim=True) * rate).long().clamp(min=1)  # (batch, 1)

@@ -16,7 +16,7 @@ def info_nce(
     similarity: str = "cosine",
     batch_negatives: bool = False,
 ) -> Float[Tensor, ""]:
-    """Mean of -log exp(q.k/t) / (exp(q.k/t) + sum_l exp(q.l/t)) over the batch, in nats.
+    """Mean of -log exp(q.k/t) / (exp(q.k/t) + sum_l exp(q.l/t)) over rows, in nats.
 
     `keys[i]` is the positive of `query[i]`; l runs over `negatives` and, with
     `batch_negatives`, over the other keys. In float32 at least, also under autocast: a

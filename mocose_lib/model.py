@@ -22,7 +22,7 @@ class View:
 
 
 class Branch(nn.Module):
-    """encoder -> pooler -> projection -> predictor; `dim` is the width of query and keys.
+    """encoder -> pooler -> projection -> predictor; query and keys are `dim` wide.
 
     Fresh layers are drawn by `draw_layers`. A trained pooler stays as it is.
     """
@@ -50,7 +50,7 @@ class Branch(nn.Module):
 
 
 def target_of(online: Branch, settings: Settings) -> Branch:
-    """A copy of `online` without predictor; only what is shared or trained has gradients."""
+    """A copy of `online` without predictor; what is shared or trained has gradients."""
     target = copy.deepcopy(online).requires_grad_(False)
     target.predictor = nn.Sequential()
     if settings.shared_embeddings:

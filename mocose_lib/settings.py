@@ -37,7 +37,7 @@ class Settings:
     seed: Annotated[int, Range(0, 2**63 - 1)] = 0
 
     # data order and optimisation
-    steps: Positive = 200  # batches
+    steps: Annotated[int, Range(1, 10**9)] = 200  # batches
     batch_size: Annotated[int, Range(2)] = 64
     max_length: Annotated[int, Range(4)] = 32  # tokens
     optimizer: Literal["adamw", "transformers_adamw"] = "adamw"
@@ -115,7 +115,7 @@ class Settings:
         """A sentence for every two values that contradict each other."""
         size = self.queue_size
         if not all(0 <= decay <= 1 for decay in self.decays):
-            yield f"ema_decay = {self.ema_decay} is out of range; it must lie in [0, 1]."
+            yield f"ema_decay = {self.ema_decay} is out of range; give one in [0, 1]."
         if self.random_keys > size:
             yield f"queue_init = {self.queue_init} is larger than queue_size = {size}."
         if size == 0 and not self.batch_negatives:
@@ -126,7 +126,7 @@ class Settings:
         if self.predictor_dim is not None and self.projection_layers == 0:
             yield "predictor_dim needs a projection; set projection_layers >= 1."
         if not self.detach_keys and not self.shared_embeddings:
-            yield "detach_keys = False needs shared_embeddings = True to have an effect."
+            yield "detach_keys = False needs shared_embeddings = True to act."
         if self.target_projection_trained and self.detach_keys:
             yield "target_projection_trained needs gradients; set detach_keys = False."
         if self.fgsm_epsilon > 0 and self.precision != "float32":
@@ -139,7 +139,7 @@ def adapter(hint) -> TypeAdapter:
 
 
 def check(name: str, value, hint):
-    """The value, an int as a float where the type is one. Raises InputError for others."""
+    """The value, an int as a float where the type is one; InputError for all others."""
     try:
         return adapter(hint).validate_python(value)
     except ValidationError as cause:

@@ -1,4 +1,4 @@
-"""MoCoSE's step, Algorithm 1: views -> query, keys -> loss -> step -> EMA -> enqueue."""
+"""MoCoSE's step, Algorithm 1: views, query and keys, loss, step, EMA, enqueue."""
 
 from collections.abc import Iterable
 
@@ -32,7 +32,7 @@ class Text:
         self.ids = encoder.tokenize(sentences, asked)
 
     def views(self, rows: np.ndarray, generator: Generator) -> tuple[Tokens, Tokens]:
-        """Token ids of query and key for the rows of a batch. Here they are the same."""
+        """Token ids of query and key for the rows of a batch: here the same."""
         ids = [self.ids[row] for row in rows]
         return ids, ids
 
@@ -41,6 +41,7 @@ class MoCoSE(Trainer):
     """A MoCoSE in training: online branch, target branch, queue, and FGSM."""
 
     stateful = (*Trainer.stateful, "target", "queue")
+    kept = (*Trainer.kept, "gradient", "recent")
     text: Text
 
     def __init__(self, settings: Settings, encoder: Encoder):
@@ -64,13 +65,6 @@ class MoCoSE(Trainer):
         if self.settings.queue_size and step in measured_at:
             self.progress.staleness.append({"step": step, **staleness_of(self)})
 
-    def state(self) -> dict:
-        return super().state() | {"gradient": self.gradient, "recent": self.recent}
-
-    def load(self, state: dict) -> None:
-        super().load(state)
-        self.gradient, self.recent = state["gradient"], state["recent"]
-
 
 def train(
     encoder: Encoder,
@@ -83,8 +77,8 @@ def train(
     """Trains `encoder` in place as MoCoSE and leaves the chosen weights in it.
 
     `options` are those of `Trainer.run`: evaluate, choose, probe, checkpoint, bar.
-    `ranks` makes this process one of several. Raises InputError for too few sentences or
-    too long ones, and FloatingPointError for a loss that is not finite.
+    `ranks` makes this process one of several. Raises InputError for too few sentences
+    or too long ones, and FloatingPointError for a loss that is not finite.
     """
     settings, text = settings or Settings(), sentences
     if not isinstance(text, Text):
@@ -133,7 +127,7 @@ def train_step(
 def make_view(
     trainer: MoCoSE, branch: Branch, ids: Ids, mask: Mask, generator=None
 ) -> View:
-    """Word embeddings under cut-offs and shuffle: the rows that this process encodes."""
+    """Word embeddings under cut-offs and shuffle, of the rows of this process."""
     words, generator = branch.encoder.words(ids), generator or trainer.generator
     return trainer.ranks.own(View(*distorted(words, mask, trainer.settings, generator)))
 
@@ -153,7 +147,7 @@ def fgsm_gradients(trainer: MoCoSE, view: View, sides, negatives: Tensor) -> lis
     """The gradients of the loss at the word embeddings of each side's (ids, mask).
 
     "current" takes them at fresh views of this batch, as the paper says. "stale" takes
-    the one that the previous step left at the query's `view`, as the authors' code does.
+    the one that the previous step left at the query's `view`, as their code does.
     """
     if trainer.settings.fgsm_gradient == "stale":
         last = trainer.gradient

@@ -37,7 +37,7 @@ class Progress:
 
 
 class SingleProcess:
-    """One process. In a subclass for several, each encodes its own rows of the views."""
+    """One process. A subclass for several has each encode its own rows of the views."""
 
     rank, size = 0, 1  # the process with rank 0 evaluates, and writes checkpoints
 
@@ -57,13 +57,14 @@ class SingleProcess:
 
 
 class Trainer:
-    """All that a training step reads or changes, so that a checkpoint of it is complete.
+    """All that a training step reads or changes: what a checkpoint has to hold.
 
-    The optimiser trains `online` and the parameters `more`. `scored` is the module whose
-    best weights are kept. A subclass says in `step` what one step is.
+    The optimiser trains `online` and the parameters `more`. `scored` is the module
+    whose best weights are kept. A subclass says in `step` what one step is.
     """
 
     stateful: tuple[str, ...] = ("online", "optimizer", "schedule")
+    kept: tuple[str, ...] = ("best",)  # attributes that a checkpoint has as they are
     ranks = SingleProcess()
 
     def __init__(
@@ -142,7 +143,7 @@ class Trainer:
             self.progress.trajectory.append({"step": step, **_rounded(probe(step))})
 
     def evaluate_if_due(self, evaluate: Measure | None, choose: bool) -> None:
-        """Every `eval_every` steps and at the last: measures, keeps the best weights."""
+        """Measures every `eval_every` steps and at the last; keeps the best weights."""
         progress, step = self.progress, self.progress.step
         if step % self.settings.eval_every and step != self.settings.steps:
             return
@@ -163,9 +164,10 @@ class Trainer:
 
     def state(self) -> dict:
         """Tensors and plain values from which `load` goes on."""
-        return {name: getattr(self, name).state_dict() for name in self.stateful} | {
+        state = {name: getattr(self, name).state_dict() for name in self.stateful}
+        state |= {name: getattr(self, name) for name in self.kept}
+        return state | {
             "settings": json.dumps(asdict(self.settings), sort_keys=True),
-            "best": self.best,
             "progress": asdict(self.progress),
             "generator": self.generator.get_state(),
             "cpu_rng": torch.get_rng_state(),
@@ -179,7 +181,9 @@ class Trainer:
             raise InputError(f"{why}; delete it to start anew.")
         for name in self.stateful:
             getattr(self, name).load_state_dict(state[name])
-        self.best, self.progress = state["best"], Progress(**state["progress"])
+        for name in self.kept:
+            setattr(self, name, state[name])
+        self.progress = Progress(**state["progress"])
         self.generator.set_state(state["generator"].cpu())
         torch.set_rng_state(state["cpu_rng"].cpu())
         known = state["cuda_rng"][: cuda.device_count()]

@@ -1,7 +1,7 @@
 """Where embeddings lie (MoCoSE Figures 4, 7, 10 and SimCSE Figures 2, 3).
 
-All but the singular values and the rank look at embeddings of length 1. Undefined values
-are NaN. Computed in float64.
+All but the singular values and the rank look at embeddings of length 1. Undefined
+values are NaN. Computed in float64.
 """
 
 import numpy as np

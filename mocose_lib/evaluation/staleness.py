@@ -21,9 +21,9 @@ def drift(
     """Columns age (steps), cosine, ceiling, retained and n, with an entry for each age.
 
     `cosine` is that age's mean of stored with fresh. `ceiling` is that of again with
-    fresh: what dropout alone leaves. `retained` puts the cosine on a scale from the mean
-    cosine of different sentences (0) to the ceiling (1), clipped; 0 for a collapsed
-    target. Entries of the random fill are left out.
+    fresh: what dropout alone leaves. `retained` puts the cosine on a scale from the
+    mean cosine of different sentences (0) to the ceiling (1), clipped; 0 for a
+    collapsed target. Entries of the random fill are left out.
     """
     aged = ages != RANDOM
     age, place, n = np.unique(ages[aged], return_inverse=True, return_counts=True)

@@ -17,10 +17,6 @@ log = logging.getLogger(__name__)
 Encode = Callable[[Sequence[str]], np.ndarray]  # n sentences -> (n, dim)
 Table = Any  # dict of columns or DataFrame: score, sentence1, sentence2, maybe subset
 Benchmark = Mapping[str, Table]  # "STS12 test" -> its pairs
-UNDEFINED = (
-    "%d scores, as %r, are undefined: all similarities or gold scores are equal, "
-    "or vectors hold NaN or are all zero"
-)
 
 
 def evaluate(encode: Encode, benchmark: Benchmark) -> dict[str, float]:
@@ -36,7 +32,9 @@ def evaluate(encode: Encode, benchmark: Benchmark) -> dict[str, float]:
         for how, value in aggregate(benchmark[name], similarity).items():
             scores[f"{name} {how}"] = value
     if undefined := [name for name, score in scores.items() if np.isnan(score)]:
-        log.warning(UNDEFINED, len(undefined), undefined[0])
+        told = f"{len(undefined)} scores, as {undefined[0]!r}, are undefined"
+        why = "all similarities or gold scores are equal, or vectors are NaN or zero"
+        log.warning("%s: %s", told, why)
     pooled = [value for name, value in scores.items() if name.endswith(" all")]
     return scores | {"average": float(np.mean(pooled))}
 
@@ -97,7 +95,7 @@ def spearman(similarity: np.ndarray, gold: np.ndarray) -> float:
 
 
 def cached(encode: Encode) -> Encode:
-    """`encode`, called once for each distinct sentence, however often it is asked for."""
+    """`encode`, called once for each distinct sentence, however often it is asked."""
     known: dict[str, np.ndarray] = {}
 
     def encode_once(sentences: Sequence[str]) -> np.ndarray:

@@ -1,9 +1,9 @@
 """Transfer tasks: logistic regression on frozen embeddings (MoCoSE Table 2, SentEval).
 
-Splits, features and strengths of the L2 penalty are SentEval's. `MR dev` is the accuracy
-that chose the strength, `MR test` the one on rows that had no part in it, both x 100.
-Without given splits (MR, CR, SUBJ, MPQA) both come from nested stratified 10-fold
-cross-validation.
+Splits, features and strengths of the L2 penalty are SentEval's. `MR dev` is the
+accuracy that chose the strength, `MR test` the one on rows that had no part in it, both
+x 100. Without given splits (MR, CR, SUBJ, MPQA) both come from nested stratified
+10-fold cross-validation.
 """
 
 import logging
@@ -72,8 +72,8 @@ def score(
 ) -> dict[str, float]:
     """dev, test and, for pairs of two classes, test F1 of the last, all x 100.
 
-    `parts` has the vectors of each column. Raises InputError where they are not finite or
-    all equal, or a class has too few rows.
+    `parts` has the vectors of each column. Raises InputError where they are not finite
+    or all equal, or a class has too few rows.
     """
     if not all(np.isfinite(part).all() for part in parts):
         raise InputError("an embedding holds NaN or infinity.")
@@ -123,9 +123,8 @@ def chosen(
 def folds(y: Classes) -> Int[np.ndarray, " n"]:
     """Number of the fold that holds each row out: SentEval's own stratified folds."""
     if (few := np.bincount(y).min()) < FOLDS:
-        raise InputError(
-            f"a class has {few} rows; {FOLDS} folds need as many at least."
-        )
+        told = f"a class has {few} rows; {FOLDS} folds need as many at least."
+        raise InputError(told)
     fold = np.empty(len(y), int)
     splitter = StratifiedKFold(FOLDS, shuffle=True, random_state=SEED)
     for i, (_, held) in enumerate(splitter.split(y, y)):

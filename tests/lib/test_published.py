@@ -3,23 +3,23 @@
 The presets set the switches; the README lists the differences.
 """
 
-import inspect
 import math
 import sys
+from dataclasses import replace
 
 import pytest
 import torch
-from conftest import of_the_method
 from torch import nn
 
-from mocose_lib import InputError, Settings, augment, fgsm, model
-from mocose_lib import encoder as encoders
-from mocose_lib.heads import head
+from mocose_lib import Settings, fgsm
 from mocose_lib.loss import info_nce
-from mocose_lib.model import Branch, View
-from mocose_lib.trainer import Trainer
-from mocose_study.config import Config
+from mocose_lib.model import Branch
+from mocose_lib.queue import RANDOM, NegativeQueue
+from mocose_lib.trainer import TransformersAdamW
+from mocose_study.config import Config, configure
 from mocose_study.config.profiles import PRESETS as ALL
+from mocose_study.rewriting.tokens import shortened
+from mocose_study.systems import base, fit, mocose
 
 loop = sys.modules["mocose_lib.train"]
 SWITCHES = {name for preset in ALL.values() for name in preset}
@@ -27,7 +27,6 @@ SWITCHES |= {"similarity", "target_dropout", "temperature"}  # of which none dif
 USUAL = {name: getattr(Config, name) for name in SWITCHES}
 PRESETS = {name: USUAL | ALL[name] for name in ("study", "described", "code")}
 AS_DESCRIBED, AS_PUBLISHED = PRESETS["described"], PRESETS["code"]
-EMBEDDINGS = "encoder.model.embeddings."
 each_preset = pytest.mark.parametrize("preset", PRESETS)
 
 
@@ -64,49 +63,12 @@ def test_the_dot_product_is_behind_its_switch():
     assert AS_DESCRIBED["similarity"] == "cosine"
 
 
-# 3
-@pytest.mark.parametrize("layers", range(4))
-def test_a_projection_of_two_and_more_layers_runs(layers):
-    parts = head(layers, 16, 16, "published", 0.1, 1e-12)
-    assert parts(torch.randn(3, 16)).shape == (3, 16)
-    assert sum(isinstance(part, nn.Linear) for part in parts) == layers
-
-
+# 3: a projection of two and more layers runs; see test_model
 # 4: the cosine of the moving average turns back; see test_ema
-
-
-# 5
-def test_the_target_follows_after_each_step(go, monkeypatch):
-    """Theirs follows before the forward pass: the same, with the next step's decay."""
-    calls, order = [], ("contrast", "optimise", "update_ema")
-    for name in order:
-        place = Trainer if name == "optimise" else loop
-        recorded(monkeypatch, place, name, calls)
-    settings = go(steps=3).settings
-    assert [name for name, _ in calls] == [*order] * 3
-    decays = [arguments[2] for name, arguments in calls if name == "update_ema"]
-    assert decays == [loop.decay_at(step, settings) for step in (2, 3, 4)]
-
-
-@pytest.mark.parametrize("shared", [False, True])
-def test_embeddings_have_a_target_copy_unless_the_switch_shares_them(go, shared):
-    trainer = go(shared_embeddings=shared, choose=False)
-    online = dict(trainer.online.named_parameters())
-    for name, parameter in trainer.target.named_parameters():
-        assert (parameter is online[name]) == (shared and name.startswith(EMBEDDINGS))
-        if parameter is not online[name] and "word" not in name:
-            assert not torch.equal(parameter, online[name])  # it lags behind
-
-
-# 6
-@each_preset
-def test_keys_are_detached_unless_published(go, monkeypatch, preset):
-    calls = recorded(monkeypatch, loop, "contrast", [])
-    go(**{**of_the_method(PRESETS[preset]), "fgsm_epsilon": 0.0, "steps": 2})
-    assert all(a[2][0].requires_grad == (preset == "code") for _, a in calls)
-    assert not any(a[3].requires_grad for _, a in calls)  # the queue's never are
-
-
+# 5: the target follows after each step, and shares embeddings behind its switch,
+# 6: the target's projection is trained behind its switch,
+# 7: FGSM has the gradient of this batch, or behind its switch the last one's:
+# test_whole_step has all of them, in the presets `study`, `described` and `code`
 @pytest.mark.parametrize("detach", [True, False])
 def test_the_key_gradient_reaches_the_shared_embeddings_only_as_published(
     go, monkeypatch, detach
@@ -121,43 +83,9 @@ def test_the_key_gradient_reaches_the_shared_embeddings_only_as_published(
     trainer = go(shared_embeddings=True, detach_keys=detach, steps=1, choose=False)
     word = trainer.scored.model.get_input_embeddings().weight.grad
     assert (word.abs().max() == 0) == detach
-    target = trainer.target.named_parameters()
-    assert all(p.grad is None for n, p in target if not n.startswith(EMBEDDINGS))
 
 
-@each_preset
-def test_the_targets_projection_is_in_the_optimiser_only_as_published(encoder, preset):
-    trainer = loop.MoCoSE(Settings(**of_the_method(PRESETS[preset])), encoder)
-    groups = trainer.optimizer.param_groups
-    trained = {id(p) for group in groups for p in group["params"]}
-    trained -= {id(p) for p in trainer.online.parameters()}
-    projection = {id(p) for p in trainer.target.projection.parameters()}
-    assert trained == (projection if preset == "code" else set())
-
-
-# 7
 STILL = dict(fgsm_epsilon=1e-3, dropout=0.0, head_dropout=0.0, steps=3, max_length=8)
-
-
-def test_fgsm_uses_the_gradient_of_this_input(go, monkeypatch):
-    """Without dropout that is the gradient of the very loss of the batch unperturbed."""
-    noise, expected = recorded(monkeypatch, loop, "moved", []), []
-    real = loop.fgsm_gradients
-
-    def gradients(trainer, view, sides, negatives):
-        ((ids, mask),) = sides
-        words = trainer.scored.words(ids).detach().requires_grad_()
-        keys = trainer.target(View(trainer.target.encoder.words(ids), mask)).detach()
-        query = trainer.online(View(words, mask))
-        loss = loop.contrast(trainer, query, [keys], negatives)
-        expected.append(torch.autograd.grad(loss, words)[0])
-        return real(trainer, view, sides, negatives)
-
-    monkeypatch.setattr(loop, "fgsm_gradients", gradients)
-    go(**STILL)
-    assert len(noise) == 6 and len(expected) == 3  # both views, three steps
-    for i, (_, (_, gradient, _)) in enumerate(noise):
-        torch.testing.assert_close(gradient, expected[i // 2])
 
 
 def test_fgsm_takes_each_views_own_gradient_where_their_tokens_differ(
@@ -170,46 +98,134 @@ def test_fgsm_takes_each_views_own_gradient_where_their_tokens_differ(
     assert [gradient.shape[1] for _, (_, gradient, _) in noise] == [3, 4]
 
 
-def test_fgsm_uses_the_last_steps_gradient_only_behind_its_switch(go, monkeypatch):
-    noise, left = recorded(monkeypatch, loop, "moved", []), []
-    real = Trainer.optimise
-
-    def optimise(trainer, loss, step):
-        real(trainer, loss, step)
-        left.append(trainer.gradient)
-
-    monkeypatch.setattr(Trainer, "optimise", optimise)
-    go(**STILL, fgsm_gradient="stale")
-    used = [gradient for _, (_, gradient, _) in noise[::2]]
-    assert used[0] is None and all(gradient.abs().sum() > 0 for gradient in left)
-    assert torch.equal(used[1], left[0]) and torch.equal(used[2], left[1])
-
-
 def test_no_gradient_is_kept_outside_the_training(go):
-    """The authors keep it in a global: a second run would start with the first one's."""
+    """The authors keep it in a global: a second run starts with the first one's."""
     first, second = (go(**STILL, fgsm_gradient="stale") for _ in range(2))
     assert first.progress.history == second.progress.history
     for module in (loop, fgsm):
         assert not [v for v in vars(module).values() if isinstance(v, torch.Tensor)]
 
 
-# and what the rules add
-def test_the_code_asks_for_no_gpu_by_name():
-    for module in (loop, augment, model, encoders):
-        assert ".cuda()" not in inspect.getsource(module)
+# 8
+def test_slices_begin_when_the_queue_is_full():
+    """Table 8, slice 0 to 512: their third step has 768 negatives, the fourth 512."""
+    queue = NegativeQueue(1024, 2, 128, torch.Generator().manual_seed(0), "published")
+    used = []
+    for step in range(1, 6):
+        used.append(len(queue.negatives(((0, 512),))))
+        queue.enqueue(torch.zeros(256, 2), step)
+    assert used == [256, 512, 768, 512, 512]
 
 
-def test_forward_has_no_side_effects(encoder, view):
-    """Theirs updates the target and the queue within `forward`."""
-    online = Branch(encoder, Settings()).train()
-    before = {k: v.clone() for k, v in online.state_dict().items()}
-    online(view), online(view)
-    assert all(torch.equal(v, before[k]) for k, v in online.state_dict().items())
+# 9
+def published_queue(size, init, batch, steps):
+    """The authors' bookkeeping as lists: what each step's loss sees, "r" for random."""
+    buffer, count, seen = ["r"] * size, init, []
+    for step in range(1, steps + 1):
+        seen.append(buffer[: count + init] if count + init < size else list(buffer))
+        buffer = [step] * batch + (buffer if count else [])
+        count += batch
+        if count > size:
+            buffer = buffer[:size]
+    return seen
 
 
-def test_the_two_presets_can_be_told_apart_in_every_switch():
-    alike = {name for name in SWITCHES if AS_PUBLISHED[name] == AS_DESCRIBED[name]}
-    same = {"temperature", "fgsm_epsilon", "predictor_layers"}  # the last is of moco
-    assert alike == same | {"similarity", "precision", "target_dropout"}
-    with pytest.raises(InputError):
-        Config(**{**AS_PUBLISHED, "shared_embeddings": False})
+SIZES = [(12, 4, 4), (12, 0, 4), (12, 12, 4), (13, 3, 5), (512, 128, 64)]
+
+
+@pytest.mark.parametrize(("size", "init", "batch"), SIZES)
+def test_the_published_queue_grows_past_its_size_only_behind_its_switch(
+    size, init, batch
+):
+    steps, most = 2 * (size // batch) + 3, {}
+    seen = published_queue(size, init, batch, steps)
+    for growth in ("exact", "published"):
+        queue = NegativeQueue(size, 2, init, torch.Generator().manual_seed(0), growth)
+        most[growth] = 0
+        for step in range(1, steps + 1):
+            born = queue.born[: len(queue.negatives())].tolist()
+            most[growth] = max(most[growth], len(born))
+            if growth == "published":
+                assert ["r" if b == RANDOM else b for b in born] == seen[step - 1]
+            else:
+                assert len(born) == min(size, init + (step - 1) * batch)
+                assert born.count(RANDOM) <= init
+            queue.enqueue(torch.zeros(batch, 2), step)
+    assert most["exact"] == size
+    assert (most["published"] > size) == (0 < init < size)
+
+
+# 10
+@pytest.mark.parametrize("dropout", [True, False])
+def test_target_dropout_is_active_unless_switched_off(encoder, view, dropout):
+    trainer = loop.MoCoSE(Settings(target_dropout=dropout), encoder)
+    assert torch.equal(trainer.target(view), trainer.target(view)) != dropout
+    assert not torch.equal(trainer.online(view), trainer.online(view))
+    assert AS_DESCRIBED["target_dropout"] and AS_PUBLISHED["target_dropout"]
+
+
+# 11
+def test_the_optimiser_of_transformers_4_by_hand():
+    """Epsilon stands before the bias correction: it counts 31 times at first."""
+    p = nn.Parameter(torch.tensor([1.0, 1.0]))
+    p.grad = torch.tensor([1e-8, 0.5])
+    TransformersAdamW([p], lr=0.1, weight_decay=0.01).step()
+    small = 1e-8 / (1e-8 + 1e-8 / 0.001**0.5)
+    expected = [(1 - 0.1 * x) * (1 - 0.1 * 0.01) for x in (small, 1.0)]
+    assert p.tolist() == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["adamw", "transformers_adamw"])
+def test_one_rate_trains_all_and_biases_and_layer_norms_do_not_decay(encoder, kind):
+    settings = Settings(weight_decay=0.1, lr=0.01, optimizer=kind)
+    trainer = loop.MoCoSE(settings, encoder)
+    assert isinstance(trainer.optimizer, TransformersAdamW) == (kind != "adamw")
+    for group in trainer.optimizer.param_groups:
+        assert {p.ndim > 1 for p in group["params"]} == {group["weight_decay"] > 0}
+        assert group["lr"] == 0.01
+
+
+# 12
+@each_preset
+def test_checkpoints_are_chosen_on_the_test_sets_only_as_published(
+    small, monkeypatch, preset
+):
+    """Three evaluations choose; the last step also looks at the test sets."""
+    calls = recorded(monkeypatch, base, "evaluate", [])
+    fit(small(**PRESETS[preset]), bar=False)
+    splits = [next(iter(tables)).rpartition(" ")[2] for _, (_, tables) in calls]
+    assert splits == (["test"] * 4 if preset == "code" else ["dev"] * 3 + ["test"])
+
+
+# 13
+@pytest.mark.parametrize("which", ["target", "both"])
+def test_only_the_target_view_is_shortened_behind_the_switch(small, which):
+    ids = [[2, *range(10, 30), 3] for _ in range(4)]
+    config = small(crop=0.5, augmented_views=which)
+    query, key = shortened(ids, ids, config, torch.Generator().manual_seed(0))
+    assert key != ids and (query == ids) == (which == "target")
+
+
+# 14
+@each_preset
+def test_shuffle_and_cutoffs_are_off_while_scoring_unless_published(
+    small, encoder, preset
+):
+    noisy = {"position_shuffle": True, "token_cutoff": 0.2, "feature_cutoff": 0.2}
+    config = small(**{**PRESETS[preset], **noisy})
+    texts = ["The baker sold bread.", "A dog ran over the hill."]
+    first, again = (mocose.encode_as(config, encoder)(texts) for _ in range(2))
+    assert (first == encoder.encode(texts)).all() == (preset != "code")
+    assert (first == again).all()  # noisy, but the same noise
+
+
+# 15
+@each_preset
+def test_the_pooler_is_linear_without_tanh(encoder, view, preset):
+    config = configure("quick", preset, projection_layers=0, predictor_layers=0)
+    cls = encoder(view.words, view.mask)
+    expected = cls @ encoder.pooler.weight.T + encoder.pooler.bias
+    torch.testing.assert_close(Branch(encoder, config).eval()(view), expected)
+    assert expected.abs().max() > 1  # beyond what a tanh could give
+    config = replace(config, pooler_activation="tanh")
+    torch.testing.assert_close(Branch(encoder, config).eval()(view), expected.tanh())
