@@ -9,6 +9,7 @@ from sentence_transformers.sentence_transformer import modules as st
 from texts import SENTENCES
 
 from mocose_lib import Encoder, InputError
+from mocose_study.results.use import encode_of
 
 
 @pytest.fixture
@@ -40,7 +41,8 @@ def test_a_folder_keeps_its_pooling_and_length(build, pooling, layout):
     encoder = Encoder.load(folder)
     assert (encoder.pooling, encoder.max_length) == (pooling, 16)
     expected = SentenceTransformer(str(folder), device="cpu").encode(SENTENCES)
-    np.testing.assert_allclose(encoder.encode(SENTENCES), expected, atol=1e-5)
+    for encode in (encoder.encode, encode_of(str(folder))):
+        np.testing.assert_allclose(encode(SENTENCES), expected, atol=1e-5)
     assert Encoder.load(folder, "mean", max_length=32).max_length == 32
 
 
