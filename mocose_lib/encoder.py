@@ -26,10 +26,10 @@ def states(
     positions: Positions | None,
     pooling: str,
 ) -> tuple[Tensor | None, Tensor]:
-    """Outputs (batch, length, width) of embedding layer and last layer; no mask, no padding.
+    """Outputs (batch, length, width) of embeddings and last layer; no mask: no padding.
 
-    The first is None unless it is pooled. A faster function may take this one's place in
-    `Encoder.states`; its second output may be (batch, 1, width) for FIRST_TOKEN.
+    The first is None unless it is pooled. A faster function may take this one's place
+    in `Encoder.states`; its second output may be (batch, 1, width) for FIRST_TOKEN.
     """
     given = {"attention_mask": None if mask is None else mask.long()}
     given |= {"position_ids": positions, "inputs_embeds": words}
@@ -73,7 +73,7 @@ class Encoder(nn.Module):
         max_length=None,
         revision=None,
     ) -> "Encoder":
-        """Loads a folder, or a model of the hub, with its first `layers` layers (None: all).
+        """Loads a folder or a model of the hub, with `layers` layers (None: all).
 
         `max_length` is in tokens. None takes the pooling and the length that `save` or
         sentence-transformers left there, else "cls" and 128. A named pooling takes the
@@ -135,7 +135,7 @@ class Encoder(nn.Module):
 
     @torch.no_grad()
     def check_dropout(self) -> None:
-        """Raises InputError where two passes in training are equal in spite of dropout."""
+        """Raises InputError where two passes in training are equal despite dropout."""
         if not (self.dropout and any(p.requires_grad for p in self.model.parameters())):
             return
         training, ids = self.training, torch.arange(3, device=self.device).expand(16, 3)
@@ -148,14 +148,14 @@ class Encoder(nn.Module):
             raise InputError(f"{why} {self.model.config.model_type}; {instead}")
 
     def tokenize(self, sentences: Iterable[str], max_length: int | None = None):
-        """Token ids with special tokens, a list for each sentence, cut to `max_length`."""
+        """Token ids with special tokens, a list a sentence, cut to `max_length`."""
         texts, length = listed(sentences), max_length or self.max_length
         options = {"truncation": True, "max_length": length, "verbose": False}
         options |= {"return_attention_mask": False, "return_token_type_ids": False}
         return self.tokenizer(texts, **options)["input_ids"] if texts else []
 
     def pad(self, ids: list[list[int]]) -> tuple[Ids, Mask]:
-        """Token ids and mask on the encoder's device, as long as the longest sentence."""
+        """Token ids and mask on the device, as long as the longest sentence."""
         sizes = torch.tensor([len(tokens) for tokens in ids])
         mask = torch.arange(int(sizes.max())) < sizes[:, None]
         padded = torch.full(mask.shape, self.tokenizer.pad_token_id)

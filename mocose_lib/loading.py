@@ -1,4 +1,4 @@
-"""Opens the model and tokenizer of a folder or of the hub, or says what is wrong there."""
+"""Opens the model and tokenizer of a folder or the hub, or says what is wrong."""
 
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -21,7 +21,7 @@ class Damaged(Exception):
 
 @contextmanager
 def readable(name: str | Path):
-    """Says in one sentence that a folder is damaged, or that the hub has no such model."""
+    """Says in one sentence that a folder is damaged, or the hub has no such model."""
     why = f"encoder {str(name)!r} is no folder with a model"
     if not Path(name).is_dir() and str(name).count("/") != 1:
         hub = "a name of the hub like 'google-bert/bert-base-uncased'"
@@ -46,7 +46,7 @@ def readable(name: str | Path):
 
 
 def open_model(name: str | Path, layers: int | None, dropout: float, **where):
-    """Model with its first `layers` layers, tokenizer, and the pooler's weights if trained.
+    """Model with its first `layers` layers, tokenizer, and weights of a trained pooler.
 
     Nothing there is executed. Raises InputError for what no training could go on from.
     """
@@ -90,7 +90,7 @@ def trained_pooler(model: nn.Module, missing) -> dict | None:
 
 
 def adapt(config, known: int, dropout: float) -> None:
-    """Cuts lists with an entry for each of `known` layers, and sets all dropout rates."""
+    """Cuts lists with an entry for each of `known` layers; sets all dropout rates."""
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = dropout
     for name, value in list(vars(config).items()):
         if "layer" in name and isinstance(value, list | tuple) and len(value) == known:

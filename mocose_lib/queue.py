@@ -11,13 +11,13 @@ RANDOM = -1  # the "step" in which an entry of the initial fill was born
 
 
 class NegativeQueue(nn.Module):
-    """First in, first out; entries stand newest first, in the buffers `keys` and `born`.
+    """First in, first out; entries stand newest first, in buffers `keys` and `born`.
 
-    `exact` growth starts with `init` random unit vectors and holds what has arrived, up
-    to `size`. `published` repeats the authors' code. Its buffer starts with `size` random
-    vectors, which the first batch replaces where `init` is 0. It is cut once more than
-    `size` entries were counted. So for some steps up to `2 init` random vectors serve as
-    negatives, and then more than `size` entries in all.
+    `exact` growth starts with `init` random unit vectors and holds what has arrived,
+    up to `size`. `published` repeats the authors' code. Its buffer starts with `size`
+    random vectors, which the first batch replaces where `init` is 0. It is cut once
+    more than `size` entries were counted. So for some steps up to `2 init` random
+    vectors serve as negatives, and then more than `size` entries in all.
     """
 
     def __init__(self, size: int, dim: int, init: int, generator, growth="exact"):

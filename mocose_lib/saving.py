@@ -1,4 +1,4 @@
-"""A trained encoder as a folder that sentence-transformers and transformers read, too."""
+"""A trained encoder as a folder, which sentence-transformers reads, too."""
 
 import json
 import shutil
@@ -93,7 +93,7 @@ def _modules(encoder, normalize: bool):
 def noted(name: str | Path, revision: str | None) -> dict:
     """What `save` or sentence-transformers left there: pooling, max_length, subfolder.
 
-    "dense" is the file of the pooler. "refused" says what cannot be applied here, or "".
+    "dense" is the pooler's file. "refused" says what cannot be applied here, or "".
     """
     quiet = ("missing_entries", "connection_errors", "gated_repo")
     quiet = {f"_raise_exceptions_for_{kind}": False for kind in quiet}

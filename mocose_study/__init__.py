@@ -2,7 +2,8 @@
 
 import logging
 
-# `Encoder.load` refuses incomplete weights; the table of transformers alarms for a missing pooler.
+# `Encoder.load` refuses incomplete weights; the table of transformers alarms for a
+# missing pooler.
 logging.getLogger("transformers.modeling_utils").addFilter(
     lambda record: "LOAD REPORT" not in str(record.msg)
 )

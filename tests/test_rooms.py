@@ -17,9 +17,9 @@ LIBRARY_NEEDS = set(
     "annotated_types pydantic torch transformers safetensors numpy scipy sklearn "
     "jaxtyping tqdm".split()
 )
-# The aims are 1,400 lines for the library and 6,700 for both packages. Until they are reached,
+# The aims are 1,400 lines for the library and 6,700 for both packages. Until then
 # today's sizes are the bounds, so that they can only fall.
-LINES = {"library": 1761, "both": 10205, "file": 254, "function": 42}
+LINES = {"library": 1757, "both": 9836, "file": 250, "function": 42}
 
 
 def sources(folder: Path) -> list[Path]:

@@ -15,9 +15,9 @@ from .options import Command, Data
 class Evaluate(Data):
     """Scores of a model: a folder, a name of the hub, or an encoder of the study."""
 
-    # As `mocose run --save` wrote it, or any that transformers or sentence-transformers load.
+    # As `mocose run --save` wrote it, or any of transformers or sentence-transformers.
     model: Positional[str] = MISSING
-    # Files of scored pairs; default: the seven STS tasks, or the open ones without data.
+    # Files of scored pairs; default: the STS tasks, or the open ones without data.
     sts: tuple[Path, ...] = ()
     transfer: bool = False  # Measures the seven transfer tasks, too.
     # Default: the one that the model was saved with, else cls.

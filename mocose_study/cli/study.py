@@ -87,8 +87,8 @@ class Results(Sized):
 class Claims(Sized):
     """The verdicts on the papers' claims, counted."""
 
-    # Instead: names claims whose rule, by git, is younger than a run that it judges, and
-    # settings that are neither the authors' nor the section's; exit code 1 if any.
+    # Instead: names claims whose rule, by git, is younger than a run that it judges,
+    # and settings that are neither the authors' nor the section's; exit code 1 if any.
     check: bool = False
 
     def main(self) -> None:
@@ -163,7 +163,7 @@ class Bench(Sized):
 
 @dataclass(frozen=True)
 class Pretrain(Data):
-    """Trains an encoder on masked words into data/encoders/<name>; can be interrupted."""
+    """Trains an encoder on masked words into data/encoders/<name>; goes on later."""
 
     INTERRUPTED = "the same command goes on from the last checkpoint, if there is one"
     profile: str = "tiny"  # A profile of pre-training, such as tiny or mini.

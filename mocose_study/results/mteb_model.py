@@ -20,12 +20,13 @@ PROBES = (
 
 
 class MTEBModel(AbsEncoder):
-    """`encode`, any function from n sentences to (n, dim) vectors, under a name for MTEB's files.
+    """`encode`, from n sentences to (n, dim) vectors, under a name for MTEB's files.
 
-    Its revision there follows the vectors that `encode` gives now: no model gets the scores that
-    MTEB's cache holds of another one, or of the same one before its training.
+    Its revision there follows the vectors that `encode` gives now: no model gets the
+    scores that MTEB's cache holds of another one, or of itself before training.
 
-    >>> mteb.evaluate(MTEBModel(Encoder.load("my-model").encode), mteb.get_tasks(["STS12"]))
+    >>> model = MTEBModel(Encoder.load("my-model").encode)
+    >>> mteb.evaluate(model, mteb.get_tasks(["STS12"]))
     """
 
     def __init__(self, encode: Encode, name: str = "mocose/model"):

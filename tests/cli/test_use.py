@@ -1,4 +1,4 @@
-"""A trained model is taken away: saved, loaded by others, evaluated, made vectors of."""
+"""A trained model is taken away: saved, loaded by others, evaluated, embedded."""
 
 import errno
 import io

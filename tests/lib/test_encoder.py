@@ -92,7 +92,7 @@ def test_no_sentence_an_empty_sentence_and_padding_by_hand(encoder):
     assert mask.tolist() == [[True, True, True], [True, True, False]]
 
 
-ODD = {  # behind iterators, since the checked signatures of tests refuse such lists first
+ODD = {  # behind iterators: tests check signatures, and refuse such lists
     "not one text or a table": lambda: "one text",
     "a list of texts, not one": lambda: pd.DataFrame({"sentence": SENTENCES}),
     "one of them is None": lambda: iter([SENTENCES[0], None]),

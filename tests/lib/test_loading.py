@@ -1,4 +1,4 @@
-"""Folders of all kinds: read, or refused in one sentence; nothing in them is executed."""
+"""Folders of all kinds: read, or refused in one sentence; nothing is executed."""
 
 import json
 import shutil
@@ -122,7 +122,7 @@ def test_an_option_that_is_not_possible_is_named(tiny, said):
 
 
 def test_code_in_an_encoders_folder_is_never_executed(tiny, broken, tmp_path):
-    """`auto_map` names classes in files of the folder, which transformers would import."""
+    """`auto_map` names classes in files that transformers would import."""
     changed(broken, auto_map={"AutoConfig": "bad.Config", "AutoModel": "bad.Model"})
     touched = tmp_path / "executed"
     code = f"open({str(touched)!r}, 'w')\nclass Config: pass\nModel = Config\n"

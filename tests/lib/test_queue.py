@@ -21,7 +21,7 @@ def keys_of(step, batch=BATCH):
 @pytest.mark.parametrize("share", [0, 0.5, 1])
 @pytest.mark.parametrize("size", [0, 1, 4, 7, 12])
 def test_equals_a_list_kept_by_hand(size, share):
-    """Any size, also less than and no multiple of the batch; none, part or all filled."""
+    """Any size, also less than the batch or no multiple; none, part or all filled."""
     q = queue(size, int(share * size))
     kept = [(row, RANDOM) for row in q.keys]
     for step in range(1, 9):
@@ -34,7 +34,7 @@ def test_equals_a_list_kept_by_hand(size, share):
 
 
 def test_by_hand():
-    """Size 3, batch of 2: after two steps the newest two, then one of the first step."""
+    """Size 3, batch of 2: after two steps the newest two, then one of the first."""
     q = queue(3)
     q.enqueue(torch.tensor([[1.0] * 3, [2.0] * 3], requires_grad=True), 1)
     q.enqueue(torch.tensor([[3.0] * 3, [4.0] * 3]), 2)

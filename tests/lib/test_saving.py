@@ -1,4 +1,4 @@
-"""A saved encoder gives the same vectors in sentence-transformers, transformers and here."""
+"""A saved encoder gives the same vectors in sentence-transformers and here."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""MTEB computes the same scores of the same model; its data are replaced by local ones."""
+"""MTEB computes the same scores of the same model, on local data."""
 
 import datasets
 import mteb

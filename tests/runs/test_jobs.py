@@ -1,4 +1,4 @@
-"""Jobs for a lent GPU: what is next, a piece within its limit, and what goes out and in."""
+"""Jobs for a lent GPU: what is next, a piece within its limit, what goes in and out."""
 
 import shutil
 import sys
@@ -24,7 +24,7 @@ JOBS = {
 
 @pytest.fixture
 def mocose(study, monkeypatch, capsys):
-    """mocose("--run") is `mocose jobs --run` with small jobs; returns what it prints."""
+    """mocose("--run") is `mocose jobs --run` with small jobs; returns its output."""
     monkeypatch.setenv("MOCOSE_CHECKPOINT_SECONDS", "30")
     monkeypatch.setattr(jobs, "JOBS", JOBS)
 
