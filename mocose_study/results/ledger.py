@@ -82,12 +82,13 @@ def as_html(table: pd.DataFrame, name: str) -> HTML:
     """
     if table.empty:
         return HTML("No claims.")
+    table = table.reset_index(drop=True)  # classes go to rows by their numbers
     shown = table[["where", "claim", "rule", *SHOWN, "reason", "range"]]
     numbers = ["effect", "low", "high", "paper", "smallest"]
     ranged = table["range"].eq("")
     colors = table["verdict"].map(VERDICTS).where(ranged, "#999999")
     words = table["verdict"].where(ranged, "no range").str.replace(" ", "-")
-    look = shown.reset_index(drop=True).style.hide(axis="index").set_uuid(name)
+    look = shown.style.hide(axis="index").set_uuid(name)
     look = look.format("{:.2f}", subset=numbers, na_rep="")
     look = look.set_td_classes(words.rename("verdict").to_frame())  # of the site
     look = look.apply(lambda _: list("color: " + colors), subset=["verdict"])

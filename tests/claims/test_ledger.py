@@ -41,6 +41,8 @@ def test_a_row_has_the_verdict_its_figures_and_the_papers_effect(study):
     html = ledger.as_html(table.reset_index(), "x").data
     assert "nan" not in html.lower() and "#999999" not in html
     assert ledger.as_html(table[:0], "x").data == "No claims."
+    part = table.reset_index().query("verdict == 'no runs'")  # its rows keep numbers
+    assert ledger.as_html(part, "x").data.count("no-runs") == len(part) > 0
     few = ledger.of_section(EMA, "tiny", [0, 1])
     assert set(few["verdict"]) == {"open", "no runs"}
 
