@@ -23,6 +23,7 @@ BEST: dict[str, dict] = {
     "SimCSE": {"lr": 3e-4},
     "IS-BERT": {"lr": 3e-4},
     "CT": {"lr": 3e-4},
+    "DeCLUTR": {"lr": 3e-3},
 }
 
 
