@@ -9,8 +9,10 @@ import copy
 import json
 import math
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import datasets
 import numpy as np
@@ -30,6 +32,7 @@ from mocose_study.rewriting.tokens import mask_tokens
 
 PAD, UNK, CLS, SEP, MASK = range(5)  # the words of a tokenizer before it has learnt any
 PARTS = ("model", "optimizer", "schedule")
+TryOut = Callable[[Path], dict[str, float]]  # from an encoder's folder to scores
 NOTE_EVERY = 250  # steps between two points of the loss curve
 
 
@@ -116,7 +119,7 @@ class Pretraining:
         self.optimizer = torch.optim.AdamW(parameters, config.lr, **options)
         steps = config.warmup_steps, config.steps
         self.schedule = get_linear_schedule_with_warmup(self.optimizer, *steps)
-        self.record = {"step": 0, "tokens": 0, "seconds": 0.0, "curve": []}
+        self.record = {"step": 0, "tokens": 0, "seconds": 0.0, "curve": [], "tried": []}
         self.window: list = []  # losses since the last point of the curve
 
     def state(self) -> dict:
@@ -176,27 +179,33 @@ def pretrain(
     tokenizer: BertTokenizerFast,
     folder: Path,
     device: str = "cpu",
+    try_out: TryOut | None = None,
 ) -> None:
     """Trains from scratch (or on from `folder`/state.pt) and saves the encoder.
 
     `documents` has one sentence a row: `input_ids` (without special tokens) and
     `document`. Leaves an fp16 safetensors checkpoint that plain `transformers` loads,
     with the tokenizer, and `pretraining.json`: configuration, loss curve, tokens,
-    seconds, hardware.
+    seconds, hardware, and what `try_out` makes of it at the shares `config.tried_at`.
     """
     training, checkpoint = Pretraining(config, device), Checkpoint(folder / "state.pt")
     training.resume(checkpoint)
     batches, record, total = Batches(config, documents), training.record, config.steps
     started, name = time.monotonic() - record["seconds"], f"pretrain {config.name}"
+    marks = [int(share * total) for share in config.tried_at]
     shown = {"initial": record["step"], "total": total, "mininterval": 10}
     for number in (bar := tqdm(range(record["step"], total), name, **shown)):
         training.step(batches[number])
         bar.set_postfix(*record["curve"][-1:], refresh=False)
+        if try_out and record["step"] in marks:
+            with TemporaryDirectory() as part:
+                save(training.model, tokenizer, Path(part))
+                point = {"tokens": record["tokens"], **try_out(Path(part))}
+            record["tried"].append(point)
         record["seconds"] = round(time.monotonic() - started, 1)
         if checkpoint.due() or record["step"] == total:
             checkpoint.write(training.state())
-    copy.deepcopy(training.model).half().save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    save(training.model, tokenizer, folder)
     about = {
         "config": asdict(config),
         "hardware": f"{processor(device)}, {torch.get_num_threads()} thread(s)",
@@ -206,7 +215,14 @@ def pretrain(
     write_atomically(folder / "pretraining.json", lambda part: part.write_text(text))
 
 
-def make_encoder(config: PretrainConfig, folder: Path) -> None:
+def save(model: BertForMaskedLM, tokenizer: BertTokenizerFast, folder: Path) -> None:
+    copy.deepcopy(model).half().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def make_encoder(
+    config: PretrainConfig, folder: Path, try_out: TryOut | None = None
+) -> None:
     """Tokenizer and training: `mocose pretrain`.
 
     Raises InputError when the corpus is missing. Interrupted, it goes on from
@@ -225,5 +241,5 @@ def make_encoder(config: PretrainConfig, folder: Path) -> None:
         tokenizer = train_tokenizer(texts, config.vocab_size)
         tokenizer.save_pretrained(folder)
     ids = tokenized(corpus, tokenizer, None)
-    pretrain(config, ids, tokenizer, folder, default_device())
+    pretrain(config, ids, tokenizer, folder, default_device(), try_out)
     (folder / "state.pt").unlink(missing_ok=True)

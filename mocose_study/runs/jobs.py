@@ -15,10 +15,12 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from transformers import BertConfig, BertModel
 
+from mocose_lib import evaluate
 from mocose_study.config import Config, InputError, configure, vary
 from mocose_study.config.profiles import PRETRAINING
 from mocose_study.data import benchmarks, sources
@@ -27,7 +29,8 @@ from mocose_study.data.files import cache_folder, shipped, study_folder
 from mocose_study.fast.processor import default_device
 from mocose_study.pretraining.pretrain import make_encoder
 from mocose_study.sections import SECTIONS
-from mocose_study.systems import SYSTEMS
+from mocose_study.systems import SYSTEMS, fit
+from mocose_study.systems.base import load_encoder
 
 from .files import read_whole, run_ids
 from .progress import seconds_of
@@ -90,7 +93,8 @@ class Job:
         config = PRETRAINING[self.name]
         few = {name: min(getattr(config, name), most) for name, most in FEW.items()}
         config = replace(config, steps=steps, **few) if steps else config
-        make_encoder(config, with_words(study_folder() / "data/encoders" / self.name))
+        folder = with_words(study_folder() / "data/encoders" / self.name)
+        make_encoder(config, folder, partial(trained_from, self, steps))
 
     def time(self, steps: int | None, bench: Callable) -> None:
         folder = with_words(cache_folder() / self.name)
@@ -101,13 +105,27 @@ class Job:
 
     def reads(self) -> set[str]:
         """The files of the data folder that it reads."""
-        if not self.sections:
-            timed = self.sizes is not None
-            return set() if timed else {*CORPORA[PRETRAINING[self.name].corpus]}
+        if self.sizes is not None:
+            return set()
         splits, files = ("dev", "test", "train"), benchmarks.STS.values()
         pairs = {file["file"].format(split=split) for file in files for split in splits}
+        if not self.sections:
+            return pairs | {*CORPORA[PRETRAINING[self.name].corpus]}
         own = [c for c in self.configs() if "triplets" in SYSTEMS[c.method].reads]
         return pairs | {*CORPORA[self.corpus]} | {config.triplets for config in own}
+
+
+def trained_from(job: Job, steps: int | None, folder: Path) -> dict[str, float]:
+    """Dev scores of an encoder's [CLS], and of MoCoSE trained from it at the pace."""
+    few = {"steps": steps, "eval_every": steps, "benchmark": "sample"}
+    few = few | {"corpus_size": FEW["corpus_size"]} if steps else {}
+    corpus = PRETRAINING[job.name].corpus
+    config = configure(job.name, encoder=str(folder), corpus=corpus, **few)
+    pairs, device = benchmarks.dev_tables(config.benchmark), default_device()
+    before = evaluate(load_encoder(config, device).encode, pairs)["average"]
+    fitted = fit(config, None, device, False)
+    after = evaluate(fitted.encode, pairs)["average"]
+    return {"untrained": round(before, 2), "trained": round(after, 2)}
 
 
 JOBS = {

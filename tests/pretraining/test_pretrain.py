@@ -129,6 +129,24 @@ def test_the_loss_is_that_of_the_whole_model(documents):
     assert training.loss(batch).item() == pytest.approx(expected.item(), rel=1e-4)
 
 
+def test_it_is_tried_out_on_the_way_and_goes_on_as_if_it_had_not(
+    pretrained, documents, words, study
+):
+    """Of six steps, behind the third; the weights then are not those at the end."""
+    seen = []
+
+    def try_out(folder):
+        seen.append((folder / "model.safetensors").read_bytes())
+        return {"trained": 41.5}
+
+    config = replace(SMALL, tried_at=(0.5,))
+    p.pretrain(config, documents, words, study / "tried", try_out=try_out)
+    record, weights = made(study / "tried")
+    (point,) = record["tried"]
+    assert point["trained"] == 41.5 and 0 < point["tokens"] < record["tokens"]
+    assert len(seen) == 1 and seen[0] != weights == made(pretrained("plain"))[1]
+
+
 def test_the_learning_rate_by_hand():
     training = p.Pretraining(replace(SMALL, steps=10, warmup_steps=4), "cpu")
     (factor,) = training.schedule.lr_lambdas

@@ -1,5 +1,6 @@
 """Jobs for a lent GPU: what is next, a piece within its limit, what goes in and out."""
 
+import json
 import shutil
 import sys
 from dataclasses import replace
@@ -81,6 +82,18 @@ def test_the_jobs_of_a_gpu_run_here_two_steps_long(
     assert "1 of    1 done" in mocose("--run", "mini", *how)
     number = len(few.configs(2))
     assert f"{number:4} of {number:4} done" in mocose("--run", name, *how)
+
+
+@pytest.mark.slow
+def test_the_large_encoder_is_tried_out_while_it_is_made(
+    mocose, real_data, study, monkeypatch
+):
+    monkeypatch.setattr(jobs, "JOBS", {"small": REAL["small"]})
+    mocose("--run", "--steps", 2, "--seconds", 3_600, "--out", study / "out")
+    path = study / jobs.TRIED / "data/encoders/small/pretraining.json"
+    (tried,) = json.loads(path.read_text())["tried"]
+    assert set(tried) == {"tokens", "untrained", "trained"}
+    assert tried["untrained"] != tried["trained"]
 
 
 def test_a_piece_ends_in_time_and_the_next_goes_on_elsewhere(
