@@ -4,14 +4,12 @@ A figure is saved with its table, see `plots.save`. Without runs there is none.
 """
 
 import json
-import logging
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import math
+from collections.abc import Callable, Mapping
 from functools import wraps
 
 import pandas as pd
-from IPython.display import HTML, Markdown, clear_output, display
-from matplotlib import pyplot as plt
+from IPython.display import HTML, Markdown
 from matplotlib.figure import Figure
 
 from mocose_study import systems
@@ -25,9 +23,9 @@ from mocose_study.systems.base import Fitted
 
 from . import ledger, plots, tables
 from .tables import METRIC
+from .watch import DEV, drawn_while_it_trains
 
 BEST_DECAY = 0.85  # the paper's; with queue 512 and batch 64 it has the best distance
-DEV = "dev split, Spearman × 100"
 TRIED = "quick"  # the profile of the cell "Try it"
 
 
@@ -122,11 +120,27 @@ class Opened:
 
     @saved
     def figure(self, runs: pd.DataFrame, reference: str = "", metric: str = METRIC):
-        """Differences from a point (default: the first), ours and the paper's."""
+        """Differences from a point (default: the paper's best), ours and the paper's."""
         table = tables.beside_paper(self.section, runs, metric)
-        labels, paper = list(table.index), tables.paper_of(self.section, metric)
-        reference = reference if reference in labels else labels[0]
-        return plots.beside_paper(runs, labels, paper, reference, metric), table, ""
+        rows = self.beside_paper(list(table.index), reference, metric)
+        return plots.beside_paper(runs, *rows, metric), table, ""
+
+    def beside_paper(
+        self, labels: list[str], reference: str, metric: str = METRIC
+    ) -> tuple[list[str], dict[str, float], str]:
+        """Of a figure: its rows, the paper's numbers, and the point to differ from.
+
+        The paper's points have rows without our runs, too, so that own numbers stand
+        beside them.
+        """
+        sections = (SECTIONS[self.section.name], self.section)
+        papers = (tables.paper_of(section, metric) for section in sections)
+        paper = {label: value for values in papers for label, value in values.items()}
+        if reference not in labels:
+            known = [label for label in labels if label in paper]
+            reference = max(known, key=paper.get, default=labels[0])
+        more = [x for x in paper if x not in labels] if reference in paper else []
+        return sorted([*labels, *more], key=_number), paper, reference
 
     @saved
     def scores(self, runs: pd.DataFrame, metric: str = METRIC):
@@ -200,7 +214,8 @@ class Opened:
         label = ", ".join(f"{name} {value}" for name, value in fields.items())
         more = self.section.with_point(label, **fields)
         labels = list(self.table().index) or list(self.section.points)
-        reference = reference if reference in labels else labels[0]
+        rows = self.beside_paper(labels, reference)
+        reference = rows[-1]
         mine = {name: more.config(name, TRIED, 0) for name in (reference, label)}
         # data of the transfer tasks are not in the repository
         mine = {name: vary(config, transfer=False) for name, config in mine.items()}
@@ -216,28 +231,9 @@ class Opened:
         own = {f"yours: {label}": score[label] - score[reference]}
         if not len(self.runs):
             return None
-        paper = self.section.paper_values()
-        return plots.beside_paper(self.runs, labels, paper, reference, METRIC, own)
+        return plots.beside_paper(self.runs, *rows, METRIC, own)
 
 
-@contextmanager
-def drawn_while_it_trains(run: str) -> Iterator[None]:
-    """Draws the curve of a run: the trainer logs every evaluation."""
-    rows, logger = [], logging.getLogger("mocose_lib.trainer")
-
-    def draw(record: logging.LogRecord) -> bool:
-        if isinstance(record.args, Mapping) and "score" in record.args:
-            rows.append({"label": run, "seed": 0, **record.args})
-            clear_output(wait=True)
-            display(figure := plots.curves(pd.DataFrame(rows), "score", DEV))
-            plt.close(figure)
-        return True
-
-    before = logger.level
-    logger.setLevel(logging.INFO)
-    logger.addFilter(draw)
-    try:
-        yield
-    finally:
-        logger.removeFilter(draw)
-        logger.setLevel(before)
+def _number(label: str) -> float:
+    """Sorts labels that are numbers, behind those that are not."""
+    return float(label) if label.replace(".", "", 1).isdigit() else -math.inf

@@ -10,7 +10,7 @@ from mocose_study.config import InputError
 from mocose_study.results import ledger, notebook, tables
 from mocose_study.results.notebook import answer, open_section, source
 from mocose_study.results.opened import Opened
-from mocose_study.sections import SECTIONS
+from mocose_study.sections import FUNCTIONS, SECTIONS
 
 OPENED = "mocose_study.results.opened"
 
@@ -87,6 +87,18 @@ def test_runs_of_the_study_and_ones_own_go_to_different_folders(study, monkeypat
     assert made == {None: [], own: [0.5, 0.85]}
 
 
+def test_own_numbers_stand_among_the_papers(study):
+    """The paper's points are drawn without runs of ours; its best of both is nearest."""
+    own = FUNCTIONS["ema"](decays=[0.6, 0.8])
+    write_section(own, {"0.6": 40.0, "0.8": 44.0}, range(5))
+    opened = open_section("ema", decays=[0.6, 0.8])
+    labels, paper, reference = opened.beside_paper(["0.6", "0.8"], "0.85")
+    assert labels == ["0.5", "0.6", "0.8", "0.85", "0.9", "0.95", "0.99"]
+    assert reference == "0.8" and set(paper) == set(labels) - {"0.6"}
+    (axes,) = opened.figure(reference="0.85").axes
+    assert [text.get_text() for text in axes.get_yticklabels()] == labels
+
+
 def test_a_parameter_that_the_notebook_does_not_have_is_refused(monkeypatch):
     cells = ["", "profile = 'tiny'\ndecays = [0.5]", "# Parameters\ndecays = 1"]
     shell = SimpleNamespace(user_ns={"In": cells})
@@ -127,7 +139,8 @@ def test_one_more_point_is_trained_and_drawn_into_the_figure(
     told = capsys.readouterr().out
     assert "ema_decay 0.6: " in told and "(profile smoke)" in told
     rows = [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
-    assert rows == [*SCORES, "yours: ema_decay 0.6"]
+    assert rows[0] == "0.5" and rows[-1] == "yours: ema_decay 0.6"
+    assert set(SCORES) < set(rows)
     assert len(list((study / "runs" / "smoke").glob("*.json"))) == 2
     assert not (study / "data" / "runs" / "smoke").exists()
     assert opened.try_it({}) is None
