@@ -19,6 +19,7 @@ from mocose_study.data.files import study_folder
 from mocose_study.data.sources import warn_once
 from mocose_study.systems import SYSTEMS, digests
 
+OBJECTS = ("config", "inputs", "metrics", "progress", "stamp")  # every file has them
 DEFAULTS = 1  # Raise it whenever a default of Config changes, and put the old value
 FORMER: dict[int, dict] = {}  # under each number whose files were written with it.
 
@@ -88,11 +89,13 @@ def defaults(number: int) -> dict:
 def read_run(path: Path) -> dict:
     """The record of a run file, with its whole Config.
 
-    Raises InputError when the file is missing, cut off, or changed.
+    Raises InputError when the file is missing, no file, cut off, or changed.
     """
-    if not path.is_file():
+    if not path.exists():
         raise InputError(f"there is no run file {path}; `mocose grid` makes it.")
     try:
+        if not path.is_file():
+            raise ValueError("it is no file")
         record = json.loads(path.read_text(encoding="utf-8"))
         given = record.pop("digest", None)
         if given != digest(record) or record["id"] != path.stem:
@@ -101,10 +104,22 @@ def read_run(path: Path) -> dict:
         if number > DEFAULTS:
             raise ValueError(f"newer code has written it (defaults {number})")
         record["config"] = defaults(number) | record["config"]
+        check_shape(record)
         return record
-    except (ValueError, AttributeError, TypeError, RecursionError) as why:
+    except (ValueError, AttributeError, TypeError, LookupError, RecursionError) as why:
         damage = f"run file {path.name} is damaged: {why}"
         raise InputError(f"{damage}; move it away to run it again.") from None
+
+
+def check_shape(record: dict) -> None:
+    """Raises an error where a part is missing, or is not what it must be."""
+    progress = record["progress"]
+    rows = (*progress.get("history", ()), *progress.get("trajectory", ()))
+    if not all(isinstance(x, dict) for x in (*map(record.get, OBJECTS), *rows)):
+        raise ValueError("a part of it is missing or misshapen")
+    numbers = (record["seconds"], *record["metrics"].values())
+    if not all(isinstance(x, int | float | None) for x in numbers):
+        raise ValueError("a metric is no number")
 
 
 def digest(record: dict) -> str:

@@ -3,8 +3,9 @@
 import pytest
 
 from mocose_study.config import PROFILES, InputError, configure
+from mocose_study.runs.files import run_id
 from mocose_study.sections import FUNCTIONS, SECTIONS
-from mocose_study.sections.section import paper_table
+from mocose_study.sections.section import ABOUT, PAPERS_WIDTH, WIDTHS, paper_table
 
 # Rows of the papers' tables that no point reproduces, and why.
 OTHER_ENCODERS = ("roberta", "bert-large")  # a profile's question, not a section's
@@ -96,6 +97,24 @@ def test_the_points_are_all_rows_of_the_papers_table(name):
     named = {point["paper"] for point in section.points.values() if "paper" in point}
     if name not in ("main_results", "transfer"):  # which share their systems
         assert named <= rows
+
+
+@each_section
+def test_the_command_line_gives_the_run_of_the_point(name):
+    """`mocose run --profile P --FIELD V` is the section's point with that value."""
+    section = SECTIONS[name]
+    for profile in ("quick", "tiny"):
+        size = PROFILES[profile]
+        for label, point in section.points.items():
+            fields = {**section.common, **point}
+            preset = fields.pop("preset", "study")
+            fields = {k: v for k, v in fields.items() if k not in ABOUT}
+            for width in fields.keys() & WIDTHS:
+                fields[width] = round(fields[width] * size.width / PAPERS_WIDTH)
+            if section.length and "steps" not in fields:
+                fields["steps"] = round(section.length * size.fields["steps"])
+            own = configure(profile, preset, seed=3, **fields)
+            assert run_id(own) == run_id(section.config(label, profile, 3)), label
 
 
 @each_section

@@ -242,6 +242,34 @@ def test_a_damaged_run_file_is_named_and_the_run_is_made_again(small):
         read_run(other)
 
 
+FORGED = [
+    {"metrics": [1]},
+    {"metrics": {"sts_avg": "50"}},
+    {"seconds": {}},
+    {"progress": {"history": [1, 2]}},
+    {"defaults": "first"},
+]
+
+
+@pytest.mark.parametrize("parts", FORGED, ids=str)
+def test_a_run_file_of_another_shape_is_damaged_whatever_its_digest_says(study, parts):
+    path = study / "untrained-0123456789ab.json"
+    record = {"config": {}, "inputs": {}, "progress": {}, "stamp": {}, "seconds": 1.0}
+    files.write_run(path, record | {"metrics": {"sts_avg": 50.0}})
+    assert read_run(path)["metrics"] == {"sts_avg": 50.0}
+    whole = json.loads(path.read_text()) | parts
+    whole.pop("digest")
+    path.write_text(json.dumps(whole | {"digest": files.digest(whole)}))
+    with pytest.raises(InputError, match=f"run file {path.name} is damaged: "):
+        read_run(path)
+
+
+def test_a_run_file_that_is_a_pipe_is_damaged_and_is_not_waited_for(study):
+    os.mkfifo(path := study / "untrained-0123456789ab.json")
+    with pytest.raises(InputError, match="is damaged: it is no file"):
+        read_run(path)
+
+
 # --- grids ---
 @pytest.fixture
 def cheap(small):
