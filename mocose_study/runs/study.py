@@ -72,12 +72,18 @@ def study(profile: str, wanted: str = "", workers: int | None = None) -> None:
 
 
 def notebooks(wanted: str = "") -> list[str]:
-    """Notebooks of sections, by number or name; all without `wanted`."""
-    there = (path.stem for path in (study_folder() / "notebooks").glob("*.ipynb"))
+    """Notebooks of sections, by number or name; all without `wanted`.
+
+    Says which other notebooks are left out.
+    """
+    there = sorted(p.stem for p in (study_folder() / "notebooks").glob("[0-9]*.ipynb"))
     known: dict[str, list[str]] = {}
-    for name in sorted(filter(NAME.fullmatch, there)):
-        known.setdefault(name[:2], []).append(name)
-        known[name] = [name]
+    for name in there:
+        if NAME.fullmatch(name):
+            known.setdefault(name[:2], []).append(name)
+            known[name] = [name]
+        else:
+            print(f"{name!r} is left out, since it is no section's notebook")
     found = (choose(known, word, "notebook") for word in wanted.split() or known)
     return sorted({name for names in found for name in names})
 

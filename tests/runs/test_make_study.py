@@ -124,6 +124,7 @@ def test_what_is_missing_changed_or_old_is_made_again_and_nothing_else(
     make.study("smoke", workers=0)
     said = capsys.readouterr().out
     assert f"0 of {len(RUNS)} runs to make" in said and "04_ema: executed" in said
+    assert said.count("is left out, since it is no section's notebook") == 2
     for pattern, harms in HARMS.items():
         for harm in harms:
             assert make.is_as_made("04_ema", "smoke")
