@@ -44,6 +44,7 @@ while Path("stop").exists():
     time.sleep(0.1)
 """
 RUNS = make.configs_of("04_ema", "smoke")
+EMPTY = {"inputs": {}, "metrics": {}, "progress": {}, "stamp": {}}
 
 
 @pytest.fixture
@@ -65,7 +66,8 @@ def folder(tmp_path, monkeypatch):
     for name in ("04_ema", "12$(touch x);", "11 copy (1)"):
         nbformat.write(book, place / "notebooks" / f"{name}.ipynb")
     for run in RUNS:  # files that are made up
-        write_run(run_file(run, "smoke"), {"config": asdict(run), "seconds": 7200.0})
+        record = {"config": asdict(run), "seconds": 7200.0, **EMPTY}
+        write_run(run_file(run, "smoke"), record)
     return place
 
 
