@@ -37,6 +37,9 @@ def source(name: str) -> Path:
     """
     if folder := locate(name):
         return folder
+    if name in OWN:
+        told = f"encoder {name!r} is not made yet"
+        raise InputError(f"{told}; `mocose pretrain --profile {name}` makes it.")
     revision = revision_of(name)
     try:
         for weights in WEIGHTS if revision else ():

@@ -41,6 +41,8 @@ SENTENCES = {  # of ours: one line, ending in a full stop or a question mark
     "run --preset paper": "there is no preset 'paper'",
     "run --batch-size 1": "batch_size = 1 is not possible: it should be greater",
     "run --encoder no-such": "encoder 'no-such' is neither a folder under data",
+    "run --encoder small": "encoder 'small' is not made yet; `mocose pretrain",
+    "run --steps 10000000000": "steps = 10000000000 is not possible: it should be",
     "run --method mocosy": "there is no method 'mocosy'",
     "run --corpus wiki901k": "there is no corpus 'wiki901k'",
     "run --corpus empty.txt": "corpus 'empty.txt' has no sentences.",
