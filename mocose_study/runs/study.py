@@ -222,6 +222,7 @@ def execute(notebook: str, profile: str) -> None:
     if sections_of(notebook):
         values["mine"] = {}  # "Try it" is for people
     options = {"kernel_name": "python3", "progress_bar": False, "cwd": folder}
+    options["extra_arguments"] = ["--IPKernelApp.log_level=50"]  # quiet at its end
     before = sha256(source)
     try:
         papermill.execute_notebook(source, part, values, **options)
