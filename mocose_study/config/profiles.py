@@ -56,7 +56,10 @@ PRESETS: dict[str, dict] = {
     for preset, fields in _READ["preset"].items()
 }
 PROFILES = {name: _profile(**table) for name, table in _READ["profile"].items()}
-PRETRAINING = {n: PretrainConfig(n, **t) for n, t in _READ["pretraining"].items()}
+PRETRAINING = {
+    name: PretrainConfig(name, **{key: tuples(value) for key, value in table.items()})
+    for name, table in _READ["pretraining"].items()
+}
 
 
 def configure(profile: str = "quick", preset: str = "study", **changes) -> Config:

@@ -122,10 +122,10 @@ class Opened:
     def figure(self, runs: pd.DataFrame, reference: str = "", metric: str = METRIC):
         """Differences from a point (default: the paper's best), ours and the paper's."""
         table = tables.beside_paper(self.section, runs, metric)
-        rows = self.beside_paper(list(table.index), reference, metric)
+        rows = self.rows_of_a_figure(list(table.index), reference, metric)
         return plots.beside_paper(runs, *rows, metric), table, ""
 
-    def beside_paper(
+    def rows_of_a_figure(
         self, labels: list[str], reference: str, metric: str = METRIC
     ) -> tuple[list[str], dict[str, float], str]:
         """Of a figure: its rows, the paper's numbers, and the point to differ from.
@@ -214,7 +214,7 @@ class Opened:
         label = ", ".join(f"{name} {value}" for name, value in fields.items())
         more = self.section.with_point(label, **fields)
         labels = list(self.table().index) or list(self.section.points)
-        rows = self.beside_paper(labels, reference)
+        rows = self.rows_of_a_figure(labels, reference)
         reference = rows[-1]
         mine = {name: more.config(name, TRIED, 0) for name in (reference, label)}
         # data of the transfer tasks are not in the repository

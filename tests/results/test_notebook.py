@@ -92,7 +92,7 @@ def test_own_numbers_stand_among_the_papers(study):
     own = FUNCTIONS["ema"](decays=[0.6, 0.8])
     write_section(own, {"0.6": 40.0, "0.8": 44.0}, range(5))
     opened = open_section("ema", decays=[0.6, 0.8])
-    labels, paper, reference = opened.beside_paper(["0.6", "0.8"], "0.85")
+    labels, paper, reference = opened.rows_of_a_figure(["0.6", "0.8"], "0.85")
     assert labels == ["0.5", "0.6", "0.8", "0.85", "0.9", "0.95", "0.99"]
     assert reference == "0.8" and set(paper) == set(labels) - {"0.6"}
     (axes,) = opened.figure(reference="0.85").axes
