@@ -19,7 +19,7 @@ LIBRARY_NEEDS = set(
 )
 # The aims are 1,400 lines for the library and 6,700 for both packages. Until then
 # today's sizes are the bounds, so that they can only fall.
-LINES = {"library": 1757, "both": 9938, "file": 251, "function": 42}
+LINES = {"library": 1757, "both": 9937, "file": 251, "function": 42}
 
 
 def sources(folder: Path) -> list[Path]:

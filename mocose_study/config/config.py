@@ -90,7 +90,7 @@ class Config(Settings):
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Config":
         """Builds a Config from parsed JSON. Raises InputError on an unknown field."""
-        values = {name: tuples(value) for name, value in values.items()}
+        values = tuples(values)
         check_names(values)
         return cls(**values)
 
@@ -104,7 +104,9 @@ def read_toml(package: str, name: str) -> dict:
 
 
 def tuples(value):
-    """Lists, and those within them, as tuples: JSON and TOML have lists only."""
+    """Lists within a value as tuples: JSON and TOML have lists only."""
+    if isinstance(value, Mapping):
+        return {name: tuples(part) for name, part in value.items()}
     return tuple(map(tuples, value)) if isinstance(value, list) else value
 
 

@@ -50,16 +50,10 @@ def _profile(shared: str, width: int, seeds: int, **own) -> Profile:
     return Profile(_READ["shared"][shared] | own, width, seeds)
 
 
-_READ = read_toml(__package__, "profiles")
-PRESETS: dict[str, dict] = {
-    preset: {name: tuples(value) for name, value in fields.items()}
-    for preset, fields in _READ["preset"].items()
-}
+_READ = tuples(read_toml(__package__, "profiles"))
+PRESETS: dict[str, dict] = _READ["preset"]
 PROFILES = {name: _profile(**table) for name, table in _READ["profile"].items()}
-PRETRAINING = {
-    name: PretrainConfig(name, **{key: tuples(value) for key, value in table.items()})
-    for name, table in _READ["pretraining"].items()
-}
+PRETRAINING = {n: PretrainConfig(n, **t) for n, t in _READ["pretraining"].items()}
 
 
 def configure(profile: str = "quick", preset: str = "study", **changes) -> Config:
@@ -77,7 +71,7 @@ def fields_of(profile: str, preset: str, **changes) -> dict:
     Another batch size changes the steps with it, so that as many sentences are seen.
     """
     check_names(changes)
-    changes = {name: tuples(value) for name, value in changes.items()}
+    changes = tuples(changes)
     size = choose(PROFILES, profile, "profile").fields
     values = {**size, **choose(PRESETS, preset, "preset"), **changes}
     before = size.get("batch_size", Config.batch_size)

@@ -126,7 +126,7 @@ def unlike_the_authors(profile: str) -> pd.DataFrame:
             point = section.points[label]
             preset = PRESETS[point.get("preset", "study")]
             varied = {*OURS, *point, *section.common, *preset}
-            fields = {k: tuples(v) for k, v in record["config"].items()}
+            fields = tuples(record["config"])
             if fields["method"] == "mocose":
                 odd = [k for k in fields.keys() - varied if fields[k] != usual[k]]
                 found |= {(name, label, field, str(fields[field])) for field in odd}
