@@ -43,11 +43,13 @@ class Profile:
     fields: dict
     width: int  # of its encoder's vectors; widths of points are multiples of it
     seeds: int  # of every point; fewer than five give no verdict
+    best: dict[str, float]  # the learning rate of systems that have one of their own
 
 
-def _profile(shared: str, width: int, seeds: int, **own) -> Profile:
+def _profile(shared: str, width: int, seeds: int, best="none", **own) -> Profile:
     """A table of `profiles.toml`, with the fields that it shares with others."""
-    return Profile(_READ["shared"][shared] | own, width, seeds)
+    rates = _READ["best"].get(best, {})
+    return Profile(_READ["shared"][shared] | own, width, seeds, rates)
 
 
 _READ = tuples(read_toml(__package__, "profiles"))

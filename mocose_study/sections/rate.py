@@ -15,21 +15,6 @@ TRAINED = {
     "CT": {"method": "ct", "pooling": "mean"},
     "DeCLUTR": {"method": "declutr", "pooling": "mean", "corpus": "wiki_documents"},
 }
-# What dev liked best in the runs of `rate`, at tiny. The others stand at the pace: it is
-# best for them, too.
-BEST: dict[str, dict] = {
-    "MoCoSE, code": {"lr": 1e-4},
-    "MoCoSE, described": {"lr": 1e-4},
-    "SimCSE": {"lr": 3e-4},
-    "IS-BERT": {"lr": 3e-4},
-    "CT": {"lr": 3e-4},
-    "DeCLUTR": {"lr": 3e-3},
-}
-
-
-def best(system: str) -> dict:
-    """The fields in which a system's best rate and length differ from the pace."""
-    return BEST.get(system, {})
 
 
 @section("02_encoders", seeds=[100], small=())

@@ -19,7 +19,7 @@ from mocose_study.systems import draws
 
 PAPERS_WIDTH = 768  # of BERT-base; widths of points are the paper's, and scale with it
 WIDTHS = ("predictor_dim", "kept_dimensions")
-ABOUT = ("preset", "paper")  # what a point has beside fields of a Config
+ABOUT = ("preset", "paper", "best")  # what a point has beside fields of a Config
 SMALL = ("smoke", "quick")  # profiles that run few points
 
 Points = Mapping[str, Mapping[str, Any]]
@@ -30,7 +30,8 @@ class Section:
     """The points of a section by label, and what they share.
 
     A point has the fields in which it differs from the base. It may have a `preset`,
-    and as `paper` its name in the paper's table, where that is not its label.
+    as `paper` its name in the paper's table, where that is not its label, and as `best`
+    the system whose best learning rate at the profile it takes.
     """
 
     name: str
@@ -48,8 +49,10 @@ class Section:
         """The Config of a run. Raises InputError for impossible fields."""
         size = choose(PROFILES, profile, "profile")
         point = choose(self.points, label, f"point of section {self.name}")
-        own = {name: tuples(x) for name, x in point.items() if name not in ABOUT}
-        fields = {**self.common, **own}
+        point = {**self.common, **point}
+        fields = {name: tuples(x) for name, x in point.items() if name not in ABOUT}
+        if rate := size.best.get(point.get("best")):
+            fields = {"lr": rate, **fields}
         for name in fields.keys() & WIDTHS:
             if fields[name] > 0:  # others are left to the Config, which refuses them
                 fields[name] = round(fields[name] * size.width / PAPERS_WIDTH) or 1

@@ -6,15 +6,15 @@ since the best checkpoint of a run that harms is its first one.
 
 from mocose_study.config import choose
 
-from .rate import best
 from .section import Points, section
 
-SIMCSE = {"method": "simcse", "selection": "last"} | best("SimCSE")
+SIMCSE = {"method": "simcse", "selection": "last", "best": "SimCSE"}
 SUPERVISED = {
     "method": "simcse_supervised",
     "mlp": "always",
     "selection": "last",
-} | best("SimCSE supervised")
+    "best": "SimCSE supervised",
+}
 ONE_VIEW = {"augmented_views": "target"}
 DELETE_ONE = ONE_VIEW | {"word_deletion": 0.001}  # so small a share is one word
 SYNONYM = ONE_VIEW | {"text_augmentation": "synonym"}
@@ -170,10 +170,10 @@ def s_simcse(masks=("fixed rate", "sampled", "sampled, each sentence")) -> Point
 
     S-SimCSE Table 1, with its seven seeds.
     """
-    sampled = {"method": "s_simcse"} | best("S-SimCSE")
+    fixed = {"method": "simcse", "best": "SimCSE"}
+    sampled = {"method": "s_simcse", "best": "S-SimCSE"}
     known = {
-        "fixed rate": {"method": "simcse", "paper": "simcse, no, bert-base-uncased"}
-        | best("SimCSE"),
+        "fixed rate": fixed | {"paper": "simcse, no, bert-base-uncased"},
         "sampled": sampled
         | {"sentence_dropout": False, "paper": "s_simcse, no, bert-base-uncased"},
         "sampled, each sentence": sampled

@@ -2,7 +2,6 @@
 
 from mocose_study.config import choose
 
-from .rate import best
 from .section import Points, section
 
 FGSM = {"fgsm_epsilon": 5e-9, "precision": "float32"}  # in the headline, as theirs
@@ -54,7 +53,7 @@ SMALL = ("untrained [CLS]", "untrained mean", "SimCSE", "MoCoSE", "decay 0")
 
 
 def points_of(systems) -> Points:
-    return {name: choose(SYSTEMS, name, "system") | best(name) for name in systems}
+    return {x: choose(SYSTEMS, x, "system") | {"best": x} for x in systems}
 
 
 @section("20_main_results", paper="mocose_table1", small=SMALL)
@@ -69,10 +68,7 @@ def main_results(systems=tuple(SYSTEMS)) -> Points:
 @section("20_main_results", length=47, seeds=range(5), small=())
 def full_length(systems=("MoCoSE", "SimCSE", "MoCoSE, code", "decay 0")) -> Points:
     """And over about the whole epoch of the paper, 14,000 steps?"""
-    rates = {
-        name: {k: v for k, v in best(name).items() if k == "lr"} for name in systems
-    }
-    return {x: choose(SYSTEMS, x, "system") | rates[x] | LONG for x in systems}
+    return {label: fields | LONG for label, fields in points_of(systems).items()}
 
 
 @section("10_geometry", small=("untrained [CLS]", "SimCSE", "MoCoSE"))
