@@ -108,6 +108,8 @@ def test_the_command_line_gives_the_run_of_the_point(name):
         for label, point in section.points.items():
             fields = {**section.common, **point}
             preset = fields.pop("preset", "study")
+            if rate := size.best.get(fields.get("best")):
+                fields.setdefault("lr", rate)
             fields = {k: v for k, v in fields.items() if k not in ABOUT}
             for width in fields.keys() & WIDTHS:
                 fields[width] = round(fields[width] * size.width / PAPERS_WIDTH)
