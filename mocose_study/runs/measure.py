@@ -1,4 +1,4 @@
-"""Training and measuring one Config: everything that its run file says."""
+"""Measuring what a run has trained: everything that its file says."""
 
 import logging
 import platform
@@ -19,11 +19,9 @@ from mocose_study.data import benchmarks
 from mocose_study.data.git import TIME, code_at
 from mocose_study.data.labelled import TRANSFER, transfer_tasks
 from mocose_study.fast import logistic
-from mocose_study.fast.processor import default_device, instruction_sets, processor
-from mocose_study.systems import digests, fit, probe
+from mocose_study.fast.processor import instruction_sets, processor
+from mocose_study.systems import digests, probe
 from mocose_study.systems.base import Fitted
-
-from .progress import Interruptible
 
 log = logging.getLogger(__name__)
 PACKAGES = ("torch", "transformers", "datasets", "tokenizers", "numpy", "scipy")
@@ -32,17 +30,14 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def measured(
-    config: Config, checkpoint: Interruptible, device: str | None, bar: bool
-) -> tuple[dict, Fitted]:
-    """Trains `config`, on from `checkpoint` if it is there: its record, and the system.
+    config: Config, fitted: Fitted, device: str, training: float, codes: list[dict]
+) -> dict:
+    """The record of a trained system.
 
-    `seconds` counts interrupted parts, too.
+    `training`: its seconds so far; those of interrupted parts are in its progress.
+    `codes`: of each part.
     """
-    device = device or default_device()
     started = time.monotonic()
-    with checkpoint.interrupted():
-        fitted = fit(config, checkpoint, device, bar)
-    trained = time.monotonic()
     encode, progress = cached(fitted.encode), fitted.progress
     spread, quantiles = by_grade(encode, config)
     metrics = scores(encode, config) | probe.measure(encode, config.benchmark) | spread
@@ -50,18 +45,17 @@ def measured(
         metrics["sts_last"] = progress.history[-1]["test"]
     if collapsed := probe.collapsed_since(progress.history):
         log.warning("training collapsed at %s", collapsed)
-    training = max(trained - started, progress.seconds)  # the latter has all parts
-    record = {
+    seconds = max(training, progress.seconds) + time.monotonic() - started
+    return {
         "config": asdict(config),
         "inputs": digests(config),
         "metrics": {name: round(float(value), 4) for name, value in metrics.items()},
         "cosines": quantiles,
         "spectrum": _rounded(probe.spectrum(encode, config.benchmark)),
         "progress": plain(progress) | {"collapsed": collapsed},
-        "seconds": round(training + time.monotonic() - trained, 2),
-        "stamp": stamp(device, checkpoint.codes),
+        "seconds": round(seconds, 2),
+        "stamp": stamp(device, codes),
     }
-    return record, fitted
 
 
 def plain(progress: Progress) -> dict:

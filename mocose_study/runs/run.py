@@ -1,6 +1,7 @@
 """A run: one Config in, one file out. All else is derived from these files."""
 
 import logging
+import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from operator import attrgetter
@@ -50,13 +51,11 @@ def make_run(
     and ends with the same numbers. The file appears once, whole. While another process
     makes the same run, it waits, or, without `wait`, returns False at once. `then` gets
     the trained system, which is trained anew for it, and the record. The checkpoint
-    stays until that has ended. Raises InputError where a file that the run reads has
-    changed meanwhile.
+    stays until that has ended. Raises InputError as `trained` does.
     """
-    checkpoint = checkpoint_of(path.stem)
+    checkpoint, device = checkpoint_of(path.stem), device or default_device()
     if ranks().rank:  # the first process measures, and writes
         if then or read_whole(path) is None:
-            device = device or default_device()
             fit(config, checkpoint, device, False)
         return True
     locks = cache_folder() / "locks"
@@ -67,17 +66,31 @@ def make_run(
         return False
     with lock:
         if then or read_whole(path) is None:
-            before = digests(config)
-            record, fitted = measured(config, checkpoint, device, bar)
-            if changed := [k for k in before if before[k] != record["inputs"].get(k)]:
-                checkpoint.delete()
-                what = f"{changed[0]} was changed while the run trained"
-                raise InputError(f"{what}; no run file is written, so run it again.")
+            record, fitted = trained(config, checkpoint, device, bar)
             write_run(path, record)
             if then:
                 then(fitted, read_run(path))
         checkpoint.delete()
     return True
+
+
+def trained(
+    config: Config, checkpoint: Interruptible, device: str, bar: bool
+) -> tuple[dict, Fitted]:
+    """Trains `config`, on from the checkpoint if it is there: its record, and the system.
+
+    Raises InputError where a file that the run reads has changed meanwhile.
+    """
+    before, started = digests(config), time.monotonic()
+    with checkpoint.interrupted():
+        fitted = fit(config, checkpoint, device, bar)
+    seconds = time.monotonic() - started
+    record = measured(config, fitted, device, seconds, checkpoint.codes)
+    if changed := [k for k in before if before[k] != record["inputs"].get(k)]:
+        checkpoint.delete()
+        what = f"{changed[0]} was changed while the run trained"
+        raise InputError(f"{what}; no run file is written, so run it again.")
+    return record, fitted
 
 
 def checkpoint_of(name: str) -> Interruptible:

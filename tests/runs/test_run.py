@@ -120,7 +120,7 @@ def test_ctrl_c_while_training_writes_a_checkpoint_at_once(small, monkeypatch):
 
     checkpoint = run.checkpoint_of(run_id(config))
     with monkeypatch.context() as once, pytest.raises(KeyboardInterrupt):
-        once.setattr(measure, "fit", lambda *_: signal.raise_signal(signal.SIGINT))
+        once.setattr(run, "fit", lambda *_: signal.raise_signal(signal.SIGINT))
         made(config)
     assert not checkpoint.path.exists()
     with monkeypatch.context() as once, pytest.raises(KeyboardInterrupt):
