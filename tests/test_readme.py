@@ -60,7 +60,7 @@ def test_each_verdict_has_its_sentence_and_without_runs_it_says_so(study):
     write_section(EMA, {"0.85": 40.0, "0.99": 44.0}, range(5))
     told = readme.blocks()
     assert "0.99 beats a decay of 0.85 (-4.0 points, -4.0 to -4.0" in told["finding"]
-    assert "no range" not in told["finding"] and "| contradicted |" in told["claims"]
+    assert "with care" not in told["finding"] and "| contradicted |" in told["claims"]
     assert "12.8 points above its own untrained [CLS] and 30.0 above" in told["range"]
 
 

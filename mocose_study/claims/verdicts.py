@@ -165,7 +165,8 @@ def has_range(control: Claim | None, runs: pd.DataFrame) -> str:
     if found.word == NO_RUNS:
         return "the known harm has no runs"
     size = f"{found.effect:.1f} [{found.low:.1f}, {found.high:.1f}]"
-    return f"the known harm does not show: {control.a} against {control.b[0]}, {size}"
+    known = f"{control.a} against {control.b[0]}, {size}"
+    return f"a known difference is too small here: {known}"
 
 
 def paper_effect(claim: Claim, values: Mapping[str, float]) -> float:

@@ -41,12 +41,11 @@ FINDINGS = {  # five claims, and what is said of each by its verdict
         "open": "Whether a queue of 4,096 keys breaks the model stays open",
         "no runs": "The queue's length",
     },
-    "mocose-augment-fgsm-helps": {
-        "supported": "FGSM helps",
-        "contradicted": "FGSM harms",
-        "open": "FGSM changes nothing that these seeds could see ({effect:+.3f} "
-        "points, {low:+.3f} to {high:+.3f}{paper}).",
-        "no runs": "FGSM beside dropout",
+    "mocose-heads-no-projection-harms": {
+        "supported": "The projection is needed",
+        "contradicted": "The projection costs points; without it MoCoSE is better",
+        "open": "Whether the projection is needed stays open",
+        "no runs": "MoCoSE without a projection",
     },
 }
 RUNNING = ": runs are being made."
@@ -105,11 +104,10 @@ def finding(judged: dict[str, dict]) -> str:
     lines = []
     for claim, sentences in FINDINGS.items():
         row = judged[claim]
-        line = sentences[row["verdict"]]
-        if not line.endswith("."):
-            line += RUNNING if row["verdict"] == NO_RUNS else NUMBERS
+        word = row["verdict"]
+        line = sentences[word] + (RUNNING if word == NO_RUNS else NUMBERS)
         paper = "" if pd.isna(row["paper"]) else f"; the paper {row['paper']:+.1f}"
-        lacks = f" The section has no range: {row['range']}." if row["range"] else ""
+        lacks = f" Read it with care: {row['range']}." if row["range"] else ""
         lines.append("- " + line.format(**row | {"paper": paper}) + lacks)
     return "\n".join(lines)
 
