@@ -49,7 +49,7 @@ def test_every_job_has_its_profile_and_its_recipe():
             assert {config.steps for config in job.configs(2)} == {2}
         assert job.sections or job.sizes is not None or job.name in PRETRAINING
     seeds = {config.seed for config in jobs.JOBS["headline"].configs()}
-    assert seeds == set(range(10)) and len(jobs.JOBS["headline"].configs()) == 40
+    assert seeds == set(range(5)) and len(jobs.JOBS["headline"].configs()) == 20
     small = PRETRAINING["small"]
     assert small.steps * small.tokens_per_batch >= 1e9
 
@@ -75,11 +75,12 @@ def test_a_job_is_tried_out_apart_and_what_it_made_comes_home(mocose, study):
 def test_the_jobs_of_a_gpu_run_here_two_steps_long(
     mocose, real_data, study, monkeypatch, name
 ):
-    """On the encoder that the job before them makes; one seed."""
+    """One seed; `mini` is made anew where it is read."""
     few = replace(REAL[name], seeds=[0])
     monkeypatch.setattr(jobs, "JOBS", {"mini": REAL["mini"], name: few})
     how = ["--steps", 2, "--seconds", 3_600, "--workers", 0, "--out", study / "out"]
-    assert "1 of    1 done" in mocose("--run", "mini", *how)
+    if few.name == "mini":
+        assert "1 of    1 done" in mocose("--run", "mini", *how)
     number = len(few.configs(2))
     assert f"{number:4} of {number:4} done" in mocose("--run", name, *how)
 
@@ -172,7 +173,7 @@ def test_a_job_carries_what_it_reads_and_no_more_than_fits(mocose, study, monkey
         (data / f"corpus/wiki_documents_{number:02}.txt.xz").write_bytes(bytes(9))
     (data / "other").touch()
     monkeypatch.setattr(jobs, "JOBS", {"mini": Job("mini")})
-    mocose("--carry", target, "--data", data)
+    mocose("mini", "--carry", target, "--data", data)
     assert len(names(target, "*/*")) == 10 and not (target / "other").exists()
     monkeypatch.setattr(jobs, "MOST", 80)
     with pytest.raises(InputError, match="reads 0 MiB; only 0 can be carried"):
