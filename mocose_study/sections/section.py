@@ -53,6 +53,8 @@ class Section:
         fields = {name: tuples(x) for name, x in point.items() if name not in ABOUT}
         if rate := size.best.get(point.get("best")):
             fields = {"lr": rate, **fields}
+        if profile in SMALL:
+            fields.pop("corpus_size", None)  # the embedded text is shorter
         for name in fields.keys() & WIDTHS:
             if fields[name] > 0:  # others are left to the Config, which refuses them
                 fields[name] = round(fields[name] * size.width / PAPERS_WIDTH) or 1

@@ -29,7 +29,7 @@ KNOBS = {
     "09": {"decays": [0.6, 0.7], "queue_sizes": [64], "batch_sizes": [16]}
     | {"beside": "smoke"},
     "10": SYSTEMS,
-    "11": {"differences": ["chosen on the test sets", "plain heads"]},
+    "11": {"differences": ["chosen on the test sets", "shared embeddings"]},
     "12": {"decays": [0.1, 0.9], "rates": [2e-3], "collapse_decays": [0.1]},
     "13": {"to_code": ["shared embeddings"], "to_described": ["plain heads"]},
     "20": SYSTEMS | {"full": ["SimCSE"]},
@@ -42,6 +42,7 @@ KNOBS = {
 NEED_DATA = ("03", "21")  # tasks and triplets that do not come with the package
 PICTURE = ".jp-OutputArea img"
 RAN = """() => {
+    if (document.querySelector('.jp-mod-error')) return true;
     const told = [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')];
     return told.length && told.every(x => /\\d/.test(x.innerText));
 }"""
