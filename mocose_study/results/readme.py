@@ -35,11 +35,11 @@ FINDINGS = {  # five claims, and what is said of each by its verdict
         "open": "A decay of 0.85 against 0.99 stays open",
         "no runs": "How fast the target should follow",
     },
-    "mocose-queue-4096-breaks": {
-        "supported": "A queue of 4,096 keys breaks the model: 512 are ahead",
-        "contradicted": "A queue of 4,096 keys is better than one of 512",
-        "open": "Whether a queue of 4,096 keys breaks the model stays open",
-        "no runs": "The queue's length",
+    "mocose-fgsm-epsilon-over-none": {
+        "supported": "FGSM helps",
+        "contradicted": "FGSM harms",
+        "open": "FGSM at the paper's strength gains nothing that shows",
+        "no runs": "FGSM beside dropout",
     },
     "mocose-heads-no-projection-harms": {
         "supported": "The projection is needed",
