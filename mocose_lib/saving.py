@@ -31,9 +31,8 @@ def save(encoder, folder: Path, normalize: bool) -> Path:
     with TemporaryDirectory(prefix=".saving-", dir=folder) as beside:
         _write(encoder, Path(beside), normalize)
         (folder / "config.json").unlink(missing_ok=True)
-        for new in sorted(
-            Path(beside).iterdir(), key=lambda p: p.name == "config.json"
-        ):
+        files = sorted(Path(beside).iterdir(), key=lambda p: p.name == "config.json")
+        for new in files:
             old = folder / new.name
             if old.is_dir() and not old.is_symlink():
                 shutil.rmtree(old)
@@ -98,8 +97,8 @@ def noted(name: str | Path, revision: str | None) -> dict:
     quiet = ("missing_entries", "connection_errors", "gated_repo")
     quiet = {f"_raise_exceptions_for_{kind}": False for kind in quiet}
 
-    def read(file: str, default):
-        path = cached_file(name, file, revision=revision, **quiet)
+    def read(file: str, default, subfolder: str = ""):
+        path = cached_file(name, file, subfolder=subfolder, revision=revision, **quiet)
         return json.loads(Path(path).read_text(encoding="utf-8")) if path else default
 
     modules = read("modules.json", [])
@@ -110,19 +109,12 @@ def noted(name: str | Path, revision: str | None) -> dict:
         dense = f"{paths['Dense']}/model.safetensors" if "Dense" in paths else None
         dense = dense and cached_file(name, dense, revision=revision)
         return left | {"dense": dense} | own
-    bert, words = (
-        read(f"{folder}/{name}.json".lstrip("/"), {})
-        for name in ("sentence_bert_config", "tokenizer_config")
-    )
+    bert = read("sentence_bert_config.json", {}, folder)
+    words = read("tokenizer_config.json", {}, folder)
     beside = read("config_sentence_transformers.json", {}) | bert
-    refused = [
-        *sorted(paths.keys() - APPLIED),
-        *(key for key in BESIDE if beside.get(key)),
-    ]
+    refused = sorted(paths.keys() - APPLIED) + [x for x in BESIDE if beside.get(x)]
     modes = read(f"{paths['Pooling']}/config.json", {}) if "Pooling" in paths else {}
-    flags = [
-        key[13:] for key, on in modes.items() if key[:13] == "pooling_mode_" and on
-    ]
+    flags = [k[13:] for k, on in modes.items() if on and k.startswith("pooling_mode_")]
     pooling = str(modes.get("pooling_mode") or " + ".join(flags))
     if pooling not in POOLINGS:
         refused.append(f"pooling {pooling or 'that is missing'}")

@@ -8,3 +8,4 @@ Mask = Bool[Tensor, "batch length"]  # which tokens are real
 Positions = Int[Tensor, "batch length"]  # of tokens, counted from 0
 Words = Float[Tensor, "batch length width"]  # word embeddings
 Vectors = Float[Tensor, "batch dim"]  # of sentences
+Scalar = Float[Tensor, ""]  # a loss

@@ -54,9 +54,8 @@ class Claim:
         if self.rule not in ("better", "equivalent", "best"):
             raise InputError(f"claim {self.id}: there is no rule {self.rule!r}.")
         if self.rule != "better" and not self.margin >= 0:
-            raise InputError(
-                f"claim {self.id}: {self.rule} needs a margin of 0 or more."
-            )
+            what = f"{self.rule} needs a margin of 0 or more"
+            raise InputError(f"claim {self.id}: {what}.")
         if not self.b or (self.rule != "best" and len(self.b) > 1):
             raise InputError(f"claim {self.id}: {self.rule} has {len(self.b)} rivals.")
 
@@ -147,9 +146,8 @@ def scores(runs: pd.DataFrame, label: str, metric: str) -> Scores:
     if own.empty or metric not in own:
         return Scores({})
     if own["seed"].duplicated().any():
-        raise InputError(
-            f"{label} has several runs of one seed; give them other labels."
-        )
+        what = f"{label} has several runs of one seed"
+        raise InputError(f"{what}; give them other labels.")
     by_seed = dict(zip(own["seed"], own[metric].astype(float), strict=True))
     streams = tuple(map(str, own.iloc[0].reindex(STREAMS)))
     return Scores(by_seed, streams, bool(own["fixed"].all()))

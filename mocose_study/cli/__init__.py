@@ -50,9 +50,8 @@ def main() -> None:
             os.environ["MOCOSE_DATA"] = os.path.abspath(folder)
         quieten()
         command.main()
-        return (
-            sys.stdout.flush()
-        )  # here, where it is known what to say of a closed pipe
+        # here, where it is known what to say of a closed pipe
+        return sys.stdout.flush()
     except BrokenPipeError:  # whoever read the output, as `head` does, has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

@@ -96,10 +96,8 @@ class Claims(Sized):
 
         if not self.check:
             return print(ledger.counted(ledger.judged(self.profile)).to_string())
-        late, unlike = (
-            ledger.late(self.profile),
-            ledger.unlike_the_authors(self.profile),
-        )
+        late = ledger.late(self.profile)
+        unlike = ledger.unlike_the_authors(self.profile)
         for rule in late.itertuples():
             older = f"{rule.older} of its {rule.n} runs are older"
             print(f"{rule.Index}: {older} than its rule, of {rule.written}")

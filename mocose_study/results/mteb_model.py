@@ -34,9 +34,7 @@ class MTEBModel(AbsEncoder):
 
     @property
     def mteb_model_meta(self) -> ModelMeta:
-        vectors = np.ascontiguousarray(
-            self.sentences_to_vectors(list(PROBES)), np.float32
-        )
+        vectors = np.asarray(self.sentences_to_vectors(list(PROBES)), np.float32)
         revision = hashlib.sha256(vectors.tobytes()).hexdigest()[:12]
         about = {"name": f"{self.name}-{revision}", "revision": revision}
         about["similarity_fn_name"] = ScoringFunction.COSINE
@@ -44,6 +42,5 @@ class MTEBModel(AbsEncoder):
 
     def encode(self, inputs, **_) -> Float[np.ndarray, "n dim"]:
         """Vectors of the texts in MTEB's batches."""
-        return self.sentences_to_vectors(
-            [text for batch in inputs for text in batch["text"]]
-        )
+        texts = [text for batch in inputs for text in batch["text"]]
+        return self.sentences_to_vectors(texts)

@@ -44,10 +44,8 @@ def open_section(
         opened.make()
     elif missing := opened.missing():
         total = len(chosen.configs(profile, seeds))
-        print(
-            f"{total - len(missing)} of {total} runs at profile {profile}; "
-            "run_missing = True makes the others."
-        )
+        done = f"{total - len(missing)} of {total} runs at profile {profile}"
+        print(f"{done}; run_missing = True makes the others.")
     return opened
 
 

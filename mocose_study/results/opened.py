@@ -133,9 +133,8 @@ class Opened:
         The paper's points have rows without our runs, too, so that own numbers stand
         beside them.
         """
-        sections = (SECTIONS[self.section.name], self.section)
-        papers = (tables.paper_of(section, metric) for section in sections)
-        paper = {label: value for values in papers for label, value in values.items()}
+        paper = tables.paper_of(SECTIONS[self.section.name], metric)
+        paper = paper | tables.paper_of(self.section, metric)
         if reference not in labels:
             known = [label for label in labels if label in paper]
             reference = max(known, key=paper.get, default=labels[0])

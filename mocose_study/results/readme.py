@@ -119,15 +119,14 @@ def claims(judged: dict[str, dict]) -> str:
         row = judged[claim]
         name, word = row["notebook"], row["verdict"]
         interval = f"{row['effect']:+.1f} [{row['low']:+.1f}, {row['high']:+.1f}]"
-        lines.append(
-            {
-                "the paper says": f"{row['claim']} ({row['where'].split(', ')[1]})",
-                "ours": "" if word == NO_RUNS else interval,
-                "the paper's": "" if pd.isna(row["paper"]) else f"{row['paper']:+.1f}",
-                "verdict": word + (" (no range)" if row["range"] else ""),
-                "notebook": f"[{name[:2]}](notebooks/{name}.ipynb)",
-            }
-        )
+        line = {
+            "the paper says": f"{row['claim']} ({row['where'].split(', ')[1]})",
+            "ours": "" if word == NO_RUNS else interval,
+            "the paper's": tables.signed(row["paper"]),
+            "verdict": word + (" (no range)" if row["range"] else ""),
+            "notebook": f"[{name[:2]}](notebooks/{name}.ipynb)",
+        }
+        lines.append(line)
     return tables.markdown(pd.DataFrame(lines))
 
 

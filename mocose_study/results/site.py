@@ -17,7 +17,6 @@ from docutils.utils.math.latex2mathml import tex2mathml
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from nbformat import NotebookNode
-from pandas import isna
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
@@ -27,7 +26,7 @@ from mocose_study.data.files import study_folder
 from mocose_study.sections import SECTIONS
 
 from .ledger import judged
-from .tables import filled
+from .tables import filled, signed
 
 STYLE = Path(__file__).parent / "static" / "site.css"
 COMMITTED = "tiny"  # the profile at which notebooks are committed
@@ -207,11 +206,8 @@ def row(claim: dict) -> str:
     question = SECTIONS[claim["section"]].question
     asked = question[: question.rfind("?") + 1] or question
     link = f'<a href="{claim["notebook"]}.html">{escape(asked)}</a>'
-    ours, paper = (
-        "" if isna(claim[side]) else f"{claim[side]:+.1f}"
-        for side in ("effect", "paper")
-    )
     word = claim["verdict"]
     word = "no range" if claim["range"] and word != "no runs" else word
-    told = f"<tr><td>{link}<br>{escape(claim['claim'])}<td>{ours}<td>{paper}"
+    numbers = f"<td>{signed(claim['effect'])}<td>{signed(claim['paper'])}"
+    told = f"<tr><td>{link}<br>{escape(claim['claim'])}{numbers}"
     return f'{told}<td class="{word.replace(" ", "-")}">{word}</tr>'

@@ -72,11 +72,8 @@ def dot_rows(ax: Axes, rows: dict[str, np.ndarray]) -> None:
 
 def mark_legend(figure: Figure, marks: dict[str, tuple[str, str]]) -> None:
     """A legend above the axes, {name: (mark, colour)}; all but dots are hollow."""
-    handles = [
-        plt.Line2D([], [], lw=0, marker=mark, color=color, label=name)
-        for name, (mark, color) in marks.items()
-    ]
-    for handle in handles:
-        if handle.get_marker() != "o":
-            handle.set_markerfacecolor("none")
+    handles = []
+    for name, (mark, color) in marks.items():
+        look = {"color": color, "mfc": color if mark == "o" else "none"}
+        handles.append(plt.Line2D([], [], lw=0, marker=mark, label=name, **look))
     figure.legend(handles=handles, loc="outside upper left", ncols=3)

@@ -186,7 +186,11 @@ def aligned(column: pd.Series, places: int = 2) -> pd.Series:
     """The column for people: numbers with `places` decimals, empty where none is."""
     if column.dtype.kind != "f":
         return column.astype(object).where(column.notna(), "")
-    whole = column.dropna().mod(1).eq(0).all() and column.name == "n"
-    return column.map(
-        lambda x: "" if not np.isfinite(x) else f"{x:.{0 if whole else places}f}"
-    )
+    if column.name == "n" and column.dropna().mod(1).eq(0).all():
+        places = 0
+    return column.map(lambda x: f"{x:.{places}f}" if np.isfinite(x) else "")
+
+
+def signed(effect: float) -> str:
+    """A difference for people, with one decimal; empty where there is none."""
+    return "" if pd.isna(effect) else f"{effect:+.1f}"

@@ -192,9 +192,7 @@ def show(scores: Mapping, as_json: bool = False) -> None:
         print(f"{name:24}", f"{'undefined' if value is None else f'{value:.2f}':>9}")
 
 
-def show_beside(
-    scores: Mapping, profile: str, as_json: bool, all_systems: bool
-) -> None:
+def show_beside(scores: dict, profile: str, as_json: bool, all_systems: bool) -> None:
     """Prints a model's scores on the tasks above those of the study's systems.
 
     The last column is the average that MoCoSE Table 1 has for the system.

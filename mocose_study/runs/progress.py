@@ -67,9 +67,8 @@ def seconds_of(configs: Iterable[Config], records: Iterable[dict]) -> float | No
 
     Runs of the same method count, or all where there is none of it.
     """
-    rows = [
-        (r["config"]["method"], r["seconds"] / r["config"]["steps"]) for r in records
-    ]
+    parts = ((record["config"], record["seconds"]) for record in records)
+    rows = [(config["method"], seconds / config["steps"]) for config, seconds in parts]
     paces = pd.DataFrame(rows, columns=["method", "pace"])
     if paces.empty:
         return None

@@ -45,12 +45,9 @@ def claims_of(section: str) -> tuple[Claim | None, list[Claim]]:
     """The control of a section, if it has one, and its claims."""
     control, claims = None, []
     for row in rows()[rows()["section"] == section].itertuples():
-        paper = float(row.paper) if row.paper else float("nan")
-        b = tuple(row.b.split(" | "))
-        margin = float(row.margin)
-        claim = Claim(
-            row.id, row.where, row.claim, row.rule, row.a, b, margin, row.metric, paper
-        )
+        b, margin = tuple(row.b.split(" | ")), float(row.margin)
+        rule = (row.rule, row.a, b, margin, row.metric, float(row.paper or "nan"))
+        claim = Claim(row.id, row.where, row.claim, *rule)
         if row.id == CONTROL:
             control = claim
         else:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from mocose_study.config import choose
 
 from .section import Points, section
+from .systems import FGSM
 
 SHARED = {"shared_embeddings": True}
 UNDETACHED = SHARED | {"detach_keys": False}
@@ -16,11 +17,7 @@ TO_CODE = {
     | {"target_projection_trained": True},
     "queue grows as published": {"queue_growth": "published"},
     "the optimiser of the time": {"optimizer": "transformers_adamw"},
-    "last batch's FGSM gradient": {
-        "fgsm_epsilon": 5e-9,
-        "fgsm_gradient": "stale",
-        "precision": "float32",
-    },
+    "last batch's FGSM gradient": FGSM | {"fgsm_gradient": "stale"},
     "chosen on the test sets": {"selection": "test"},
 }
 TO_DESCRIBED = {
@@ -33,8 +30,7 @@ TO_DESCRIBED = {
 def walk(differences: Mapping[str, dict], names: Sequence[str], preset: str) -> Points:
     """The base, each difference by itself, and the preset that has them all."""
     points = {f"+ {n}": choose(differences, n, "difference") for n in names}
-    whole = {"preset": preset, "fgsm_epsilon": 5e-9, "precision": "float32"}
-    return {"base": {}, **points, "all of these": whole}
+    return {"base": {}, **points, "all of these": FGSM | {"preset": preset}}
 
 
 @section("13_published_vs_described", small=("base", "all of these"))

@@ -1,19 +1,14 @@
 """Projection and predictor."""
 
-from .section import Points, section
+from .section import Points, crossed, section
 
 
 @section("05_heads", paper="mocose_table4", small=("1, 2", "3, 2"))
 def heads(projection_layers=(0, 1, 2, 3), predictor_layers=(1, 2, 3)) -> Points:
     """How many layers do projection and predictor need? MoCoSE Table 4."""
-    return {
-        f"{projection}, {predictor}": {
-            "projection_layers": projection,
-            "predictor_layers": predictor,
-        }
-        for projection in projection_layers
-        for predictor in predictor_layers
-    }
+    return crossed(
+        projection_layers=projection_layers, predictor_layers=predictor_layers
+    )
 
 
 @section("05_heads", paper="mocose_table6a", small=("768",))

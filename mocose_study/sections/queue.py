@@ -2,7 +2,7 @@
 
 from mocose_study.config import InputError, choose
 
-from .section import Points, section
+from .section import Points, crossed, section
 
 FILLS = {"none": 0, "quarter": 0.25, "half": 0.5, "all": 1}
 SLICES = {  # ages of keys, in keys; the newest is 0
@@ -23,17 +23,12 @@ def batch(batch_sizes=(32, 64, 128, 256)) -> Points:
 @section("07_batch", small=())
 def batch_decay(batch_sizes=(32, 64, 128, 256), decays=(0.5, 0.85, 0.95)) -> Points:
     """Does the best decay depend on the batch? MoCoSE Figure 3."""
-    return {
-        f"{size}, {decay:g}": {"batch_size": size, "ema_decay": decay}
-        for size in batch_sizes
-        for decay in decays
-    }
+    return crossed(batch_size=batch_sizes, ema_decay=decays)
 
 
 @section("08_queue", paper="mocose_table7", small=("128, quarter", "512, quarter"))
 def queue(
-    queue_sizes=(128, 256, 512, 1024, 4096),
-    initial_fills=("none", "quarter", "half", "all"),
+    queue_sizes=(128, 256, 512, 1024, 4096), initial_fills=tuple(FILLS)
 ) -> Points:
     """How long should the queue be, and how much of it random at first?
 
@@ -60,10 +55,7 @@ def slices(slices=tuple(SLICES)) -> Points:
     Batch 256 and queue 1,024, as in the table.
     """
     shared = {"batch_size": 256, "queue_size": 1024, "queue_init": 128}
-    return {
-        name: shared | {"negatives_slice": choose(SLICES, name, "slice")}
-        for name in slices
-    }
+    return {x: shared | {"negatives_slice": choose(SLICES, x, "slice")} for x in slices}
 
 
 @section("08_queue", paper="mocose_anonymous_table8", small=())

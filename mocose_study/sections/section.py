@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, wraps
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -67,10 +68,9 @@ class Section:
         """The points that a profile runs."""
         if profile in SMALL and self.small is not None:
             return [label for label in self.points if label in self.small]
-        has_hub = "/" in choose(PROFILES, profile, "profile").fields.get(
-            "encoder", "tiny"
-        )
-        return [label for label in self.points if has_hub or label not in self.hub]
+        encoder = choose(PROFILES, profile, "profile").fields.get("encoder", "tiny")
+        left_out = () if "/" in encoder else self.hub
+        return [label for label in self.points if label not in left_out]
 
     def seeds_at(self, profile: str) -> list[int]:
         """Its own, as many as the profile allows; small profiles have one."""
@@ -110,9 +110,7 @@ class Section:
         if self.paper is None:
             return {}
         values = paper_numbers(self.paper, metric)
-        names = {
-            label: point.get("paper", label) for label, point in self.points.items()
-        }
+        names = {x: point.get("paper", x) for x, point in self.points.items()}
         return {label: values[name] for label, name in names.items() if name in values}
 
 
@@ -133,9 +131,8 @@ def section(notebook: str, **about) -> Callable[[Callable[..., Points]], Callabl
             for name, values in numbers.items():
                 choose(defaults, name, f"parameter of section {points.__name__}")
                 if not isinstance(values, list | tuple) or not values:
-                    raise InputError(
-                        f"{name} = {values!r} is no list; give one, as [1, 2]."
-                    )
+                    what = f"{name} = {values!r} is no list"
+                    raise InputError(f"{what}; give one, as [1, 2].")
             numbers = {name: tuple(values) for name, values in numbers.items()}
             given = {**defaults, **numbers}
             own = about if given == defaults else {**about, "small": None}
@@ -150,6 +147,15 @@ def section(notebook: str, **about) -> Callable[[Callable[..., Points]], Callabl
         return called
 
     return made
+
+
+def crossed(**values: Sequence) -> Points:
+    """A point for each combination of the fields' values, which are its label."""
+    points = {}
+    for combination in product(*values.values()):
+        words = (f"{x:g}" if isinstance(x, float) else str(x) for x in combination)
+        points[", ".join(words)] = dict(zip(values, combination, strict=True))
+    return points
 
 
 @cache

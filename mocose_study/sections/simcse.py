@@ -6,15 +6,12 @@ since the best checkpoint of a run that harms is its first one.
 
 from mocose_study.config import choose
 
-from .section import Points, section
+from .section import Points, crossed, section
 
 SIMCSE = {"method": "simcse", "selection": "last", "best": "SimCSE"}
-SUPERVISED = {
-    "method": "simcse_supervised",
-    "mlp": "always",
-    "selection": "last",
-    "best": "SimCSE supervised",
-}
+SUPERVISED = {"method": "simcse_supervised", "mlp": "always", "selection": "last"}
+SUPERVISED["best"] = "SimCSE supervised"
+DOCUMENTS = SIMCSE | {"corpus": "wiki_documents"}  # a next sentence needs running text
 ONE_VIEW = {"augmented_views": "target"}
 DELETE_ONE = ONE_VIEW | {"word_deletion": 0.001}  # so small a share is one word
 SYNONYM = ONE_VIEW | {"text_augmentation": "synonym"}
@@ -60,13 +57,7 @@ OBJECTIVES = {
 }
 
 
-@section(
-    "21_simcse",
-    paper="simcse_table2",
-    common=SIMCSE
-    | {"corpus": "wiki_documents"},  # the next sentence needs running text
-    small=(),
-)
+@section("21_simcse", paper="simcse_table2", common=DOCUMENTS, small=())
 def simcse_objective(objectives=tuple(OBJECTIVES)) -> Points:
     """Should a sentence predict itself, or the next one? SimCSE Table 2."""
     points = {}
@@ -113,11 +104,8 @@ def simcse_temperature(temperatures=(0.001, 0.01, 0.05, 0.1, 1.0)) -> Points:
 def simcse_hard_negatives(weights=(0.5, 1.0, 2.0)) -> Points:
     """How much should a contradiction weigh as a hard negative? SimCSE Table 7."""
     points = {
-        f"α {weight:g}": {
-            "hard_negative_weight": weight,
-            "paper": f"contradiction, {weight}",
-        }
-        for weight in weights
+        f"α {w:g}": {"hard_negative_weight": w, "paper": f"contradiction, {w}"}
+        for w in weights
     }
     return {
         "none": {"hard_negatives": False, "paper": "none, "},
@@ -129,25 +117,21 @@ def simcse_hard_negatives(weights=(0.5, 1.0, 2.0)) -> Points:
 @section("21_simcse", common=SIMCSE, small=("64, 0.001",))
 def simcse_batch(batch_sizes=(64, 128, 256), rates=(3e-4, 1e-3, 3e-3)) -> Points:
     """Does the batch matter, once the rate suits it? SimCSE A, Table A.1."""
-    return {
-        f"{size}, {value:g}": {"batch_size": size, "lr": value}
-        for size in batch_sizes
-        for value in rates
-    }
+    return crossed(batch_size=batch_sizes, lr=rates)
+
+
+VIEWS = {
+    "dropout only": {},
+    "no dropout": {"dropout": 0.0},
+    "same mask": {"same_mask": True},
+    "delete one word": DELETE_ONE,
+}
 
 
 @section("21_simcse", common=SIMCSE | {"probe_every": 10}, small=())
-def simcse_trajectory(
-    views=("dropout only", "no dropout", "same mask", "delete one word"),
-):
+def simcse_trajectory(views=tuple(VIEWS)) -> Points:
     """How do alignment and uniformity move in training? SimCSE Figure 2."""
-    known = {
-        "dropout only": {},
-        "no dropout": {"dropout": 0.0},
-        "same mask": {"same_mask": True},
-        "delete one word": DELETE_ONE,
-    }
-    points = {name: choose(known, name, "view") for name in views}
+    points = {name: choose(VIEWS, name, "view") for name in views}
     untrained = {"method": "untrained", "selection": "dev"}
     random = {"encoder_init": "random"}
     return points | {"untrained": untrained, "random encoder": random}

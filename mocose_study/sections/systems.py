@@ -5,45 +5,32 @@ from mocose_study.config import choose
 from .section import Points, section
 
 FGSM = {"fgsm_epsilon": 5e-9, "precision": "float32"}  # in the headline, as theirs
+BERT = "bert-base-uncased"  # of the paper's rows
+UNTRAINED = {"method": "untrained"}
+FIRST_LAST = {"pooling": "first_last"}
 SYSTEMS = {
     "GloVe": {"method": "word_vectors", "paper": "glove, own"},
-    "untrained [CLS]": {"method": "untrained", "paper": "cls, bert-base-uncased"},
-    "untrained mean": {
-        "method": "untrained",
-        "pooling": "mean",
-        "paper": "mean, bert-base-uncased",
-    },
-    "untrained first-last": {
-        "method": "untrained",
-        "pooling": "first_last",
-        "paper": "first_last, bert-base-uncased",
-    },
-    "whitening": {
-        "method": "whitening",
-        "pooling": "first_last",
-        "paper": "whitening, bert-base-uncased",
-    },
-    "flow": {
-        "method": "flow",
-        "pooling": "first_last",
-        "paper": "flow, bert-base-uncased",
-    },
-    "IS-BERT": {"method": "is_bert", "paper": "is_bert, bert-base-uncased"},
-    "CT": {"method": "ct", "pooling": "mean", "paper": "ct_bert, bert-base-uncased"},
+    "untrained [CLS]": UNTRAINED | {"paper": f"cls, {BERT}"},
+    "untrained mean": UNTRAINED | {"pooling": "mean", "paper": f"mean, {BERT}"},
+    "untrained first-last": UNTRAINED | FIRST_LAST | {"paper": f"first_last, {BERT}"},
+    "whitening": FIRST_LAST | {"method": "whitening", "paper": f"whitening, {BERT}"},
+    "flow": FIRST_LAST | {"method": "flow", "paper": f"flow, {BERT}"},
+    "IS-BERT": {"method": "is_bert", "paper": f"is_bert, {BERT}"},
+    "CT": {"method": "ct", "pooling": "mean", "paper": f"ct_bert, {BERT}"},
     "DeCLUTR": {
         "method": "declutr",
         "pooling": "mean",
         "corpus": "wiki_documents",
         "paper": "declutr, roberta-base",
     },
-    "SimCSE": {"method": "simcse", "paper": "simcse, bert-base-uncased"},
+    "SimCSE": {"method": "simcse", "paper": f"simcse, {BERT}"},
     "S-SimCSE": {"method": "s_simcse"},
     "SimCSE supervised": {
         "method": "simcse_supervised",
         "mlp": "always",
-        "paper": "simcse_supervised, bert-base-uncased",
+        "paper": f"simcse_supervised, {BERT}",
     },
-    "MoCoSE": FGSM | {"paper": "mocose, bert-base-uncased"},
+    "MoCoSE": FGSM | {"paper": f"mocose, {BERT}"},
     "MoCoSE, code": FGSM | {"preset": "code"},
     "MoCoSE, described": FGSM | {"preset": "described"},
     "decay 0": {"ema_decay": 0.0},
@@ -96,5 +83,5 @@ def transfer(
     named = {"untrained [CLS]": "cls", "untrained mean": "mean"}
     points = points_of(systems)
     for label in named.keys() & points.keys():
-        points[label] |= {"paper": f"{named[label]}, bert-base-uncased"}
+        points[label] |= {"paper": f"{named[label]}, {BERT}"}
     return {label: fields | {"transfer": True} for label, fields in points.items()}

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Generator, Tensor, nn
+from torch import Generator, nn
 from transformers import AutoModel
 
 from mocose_lib import Encoder, InputError, evaluate
 from mocose_lib.evaluation.sts import Encode, cached
-from mocose_lib.shapes import Vectors
+from mocose_lib.shapes import Scalar, Vectors
 from mocose_lib.trainer import Progress, Trainer
 from mocose_study.config import Config
 from mocose_study.data import benchmarks, corpora, encoders
@@ -188,7 +188,7 @@ class Model(System, nn.Module):
         self.config, self.encoder = config, encoder
         self.ids = self.examples = ids
 
-    def batch_loss(self, rows: np.ndarray, generator: Generator) -> Float[Tensor, ""]:
+    def batch_loss(self, rows: np.ndarray, generator: Generator) -> Scalar:
         """The loss of a batch: of the training examples with the numbers `rows`."""
         return self.loss(self.ids[rows]["input_ids"])
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from mocose_lib import Encoder
-from mocose_lib.shapes import Vectors
+from mocose_lib.shapes import Scalar, Vectors
 from mocose_study.config import Config
 
 from .base import Model
@@ -23,9 +23,7 @@ from .base import Model
 NEGATIVES = 7  # other sentences beside each one
 
 
-def tension(
-    first: Vectors, second: Vectors, same: Float[Tensor, " batch"]
-) -> Float[Tensor, ""]:
+def tension(first: Vectors, second: Vectors, same: Float[Tensor, " batch"]) -> Scalar:
     """Sum over pairs of -log sigmoid(f.s) where `same`, else of -log sigmoid(-f.s)."""
     with torch.autocast(first.device.type, enabled=False):
         logits = (first.float() * second.float()).sum(1)
@@ -41,7 +39,7 @@ class ContrastiveTension(Model):
         super().__init__(config, encoder, inputs)
         self.other = copy.deepcopy(encoder)
 
-    def loss(self, sentences: list[list[int]]) -> Float[Tensor, ""]:
+    def loss(self, sentences: list[list[int]]) -> Scalar:
         """Each group's first sentence with all of the group, itself included."""
         size = NEGATIVES + 1
         ids, mask = self.encoder.pad(sentences)

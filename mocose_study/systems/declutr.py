@@ -12,12 +12,11 @@ from itertools import chain, pairwise
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from torch import Generator, Tensor
 from torch.nn import functional as F
 
 from mocose_lib import Encoder, InputError
-from mocose_lib.shapes import Vectors
+from mocose_lib.shapes import Scalar, Vectors
 from mocose_study.config import Config
 from mocose_study.data.corpora import load_corpus, tokenized
 
@@ -98,7 +97,7 @@ class DeCLUTR(Model):
                 positives.append(span(int(begin), size))
         return anchors, positives
 
-    def batch_loss(self, rows: np.ndarray, generator: Generator) -> Float[Tensor, ""]:
+    def batch_loss(self, rows: np.ndarray, generator: Generator) -> Scalar:
         rng = numpy_generator(generator)
         drawn = [self.spans(self.ids[row], rng) for row in rows]
         anchors, positives = zip(*drawn, strict=True)

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
 from mocose_lib import Encoder
-from mocose_lib.shapes import Vectors
+from mocose_lib.shapes import Scalar, Vectors
 from mocose_study.config import Config
 
 from .base import Model, statistics_texts
@@ -74,10 +74,10 @@ class Flow(Model):
             total = total + determinant
         return x, total
 
-    def batch_loss(self, rows, generator: Generator) -> Float[Tensor, ""]:
+    def batch_loss(self, rows, generator: Generator) -> Scalar:
         return self.loss(self.vectors[torch.from_numpy(rows)])
 
-    def loss(self, x: Vectors) -> Float[Tensor, ""]:
+    def loss(self, x: Vectors) -> Scalar:
         """-log p(x) in nats a feature: that of z ~ N(0, 1), less the determinant."""
         with torch.autocast(x.device.type, enabled=False):
             z, determinant = self.transform(x)

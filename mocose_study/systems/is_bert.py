@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from mocose_lib import Encoder
-from mocose_lib.shapes import Mask, Vectors, Words
+from mocose_lib.shapes import Mask, Scalar, Vectors, Words
 
 from .base import Model
 
@@ -53,7 +53,7 @@ def disagreement(
     local: Float[Tensor, "tokens dim"],
     sentences: Vectors,
     owner: Int[Tensor, " tokens"],
-) -> Float[Tensor, ""]:
+) -> Scalar:
     """The negative Jensen-Shannon estimate, in float32; T is the dot product.
 
     It is the mean of softplus(-T) over tokens with their own sentence, plus the mean of
@@ -71,7 +71,7 @@ class ISBert(Model):
     saved_whole = staticmethod(lambda config: False)
     encoder_kind = ConvolutionalEncoder
 
-    def loss(self, sentences: list[list[int]]) -> Float[Tensor, ""]:
+    def loss(self, sentences: list[list[int]]) -> Scalar:
         ids, mask = self.encoder.pad(sentences)
         local = self.encoder.local(self.encoder.words(ids), mask)
         return disagreement(local[mask], mean(local, mask), mask.nonzero()[:, 0])

@@ -8,15 +8,15 @@ import logging
 
 import numpy as np
 import torch
-from jaxtyping import Float
-from torch import Generator, Tensor, nn
+from torch import Generator, nn
 from torch.nn import functional as F
 from transformers import AutoModelForMaskedLM
 
 from mocose_lib import Encoder, InputError
+from mocose_lib.shapes import Scalar
 from mocose_study.config import Config
 from mocose_study.rewriting import rewrite
-from mocose_study.rewriting.tokens import mask_tokens
+from mocose_study.rewriting.tokens import Ids, mask_tokens
 
 log = logging.getLogger(__name__)
 RATE = 0.15
@@ -44,16 +44,12 @@ class MaskedWords(nn.Module):
         model.get_output_embeddings().weight = words.weight
         self.head = rewrite.head_of(model)
 
-    def forward(
-        self, encoder: Encoder, sentences: list[list[int]], generator: Generator
-    ) -> Float[Tensor, ""]:
+    def forward(self, encoder: Encoder, sentences: Ids, generator: Generator) -> Scalar:
         """Mean cross-entropy, in nats, over the tokens masked in this batch, or 0."""
         ids, mask = encoder.pad(sentences)
         words, rng = encoder.tokenizer, numpy_generator(generator)
-        special, span = words.all_special_ids, (0, len(words))
-        masked, places = mask_tokens(
-            ids.cpu().numpy(), special, RATE, words.mask_token_id, span, rng
-        )
+        how = (words.all_special_ids, RATE, words.mask_token_id, (0, len(words)))
+        masked, places = mask_tokens(ids.cpu().numpy(), *how, rng)
         masked, places = (torch.from_numpy(x).to(ids.device) for x in (masked, places))
         layers = encoder.model(input_ids=masked, attention_mask=mask.long())
         logits = self.head(layers.last_hidden_state.flatten(0, 1)[places])

@@ -9,13 +9,12 @@ import copy
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
 from mocose_lib import Encoder
 from mocose_lib.heads import draw_layers
 from mocose_lib.loss import info_nce
-from mocose_lib.shapes import Vectors
+from mocose_lib.shapes import Scalar, Vectors
 from mocose_study.config import Config
 from mocose_study.rewriting.text_augment import views
 from mocose_study.rewriting.tokens import shortened
@@ -88,7 +87,7 @@ class SimCSE(Model):
         loss = self.masked_words(self.encoder, sentences, generator)
         return self.config.mlm_weight * loss
 
-    def batch_loss(self, rows: np.ndarray, generator: Generator) -> Float[Tensor, ""]:
+    def batch_loss(self, rows: np.ndarray, generator: Generator) -> Scalar:
         query, _ = views(self.ids[self.first_rows[rows]])
         _, key = views(self.ids[self.second_rows[rows]])
         return self.loss(query, key, generator)

@@ -12,12 +12,11 @@ import datasets
 import numpy as np
 import pandas as pd
 import torch
-from jaxtyping import Float
 from torch import Generator, Tensor
 from torch.nn import functional as F
 
 from mocose_lib import Encoder, InputError
-from mocose_lib.shapes import Vectors
+from mocose_lib.shapes import Scalar, Vectors
 from mocose_study.config import Config
 from mocose_study.data.benchmarks import read_table
 from mocose_study.data.corpora import tokenized
@@ -54,7 +53,7 @@ def triplet_loss(
     temperature: float,
     weight=1.0,
     similarity="cosine",
-) -> Float[Tensor, ""]:
+) -> Scalar:
     """Equation 5, mean over the batch, in nats and float32.
 
     `weight` 0 leaves a row's own contradiction out. With `similarity` "dot" the dot
@@ -99,6 +98,6 @@ class SupervisedSimCSE(SimCSE):
         loss = triplet_loss(query, keys, hard, *options)
         return loss + self.auxiliary(premise, generator)
 
-    def batch_loss(self, rows: np.ndarray, generator: Generator) -> Float[Tensor, ""]:
+    def batch_loss(self, rows: np.ndarray, generator: Generator) -> Scalar:
         texts = (column[rows]["input_ids"] for column in self.columns)
         return self.triplet_loss(*texts, generator)
