@@ -22,31 +22,17 @@ from jaxtyping import install_import_hook
 # signatures of all modules that state shapes are checked; an int is a fine float
 typechecked = beartype(conf=BeartypeConf(is_pep484_tower=True))
 ROOT = Path(__file__).resolve().parents[1]
-
-
-def states_shapes(path: Path) -> bool:
+shaped = []
+for path in sorted(ROOT.glob("mocose_*/**/*.py")):
     text = path.read_text(encoding="utf-8")
-    return "from jaxtyping" in text or "shapes import" in text
-
-
-shaped = [
-    ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    for path in sorted(ROOT.glob("mocose_*/**/*.py"))
-    if states_shapes(path)
-]
+    if "from jaxtyping" in text or "shapes import" in text:
+        shaped.append(".".join(path.relative_to(ROOT).with_suffix("").parts))
 install_import_hook(shaped, "conftest.typechecked")
 
 import torch
 from texts import SENTENCES, open_pairs, open_sentences
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
-from transformers import (
-    BertConfig,
-    BertForMaskedLM,
-    BertModel,
-    BertTokenizerFast,
-    RobertaConfig,
-    RobertaModel,
-)
+from transformers import BertForMaskedLM, BertModel, BertTokenizerFast, RobertaModel
 
 from mocose_lib import Encoder, Settings, evaluate
 from mocose_lib.evaluation import geometry
@@ -57,14 +43,9 @@ from mocose_study.runs.files import run_file
 from mocose_study.runs.run import make_run
 
 torch.set_num_threads(1)
-TINY = {
-    "hidden_size": 16,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "intermediate_size": 32,
-    "max_position_embeddings": 75,
-    "initializer_range": 0.5,  # so wide that sentences differ clearly
-}
+TINY = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2)
+TINY |= dict(intermediate_size=32, max_position_embeddings=75)
+TINY |= dict(initializer_range=0.5)  # so wide that sentences differ clearly
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
@@ -82,35 +63,39 @@ def tokenizer() -> BertTokenizerFast:
     return BertTokenizerFast(tokenizer_object=model, do_lower_case=True)
 
 
-def save_encoder(kind, settings, folder: Path, **ids) -> Path:
+def save_encoder(kind, folder: Path, **ids) -> Path:
     """A random encoder of that kind in `folder`, with its tokenizer."""
     words = tokenizer()
     words.save_pretrained(folder)
     torch.manual_seed(0)
-    kind(settings(vocab_size=len(words), **TINY, **ids)).save_pretrained(folder)
+    settings = kind.config_class(vocab_size=len(words), **TINY, **ids)
+    kind(settings).save_pretrained(folder)
     return folder
 
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory) -> Path:
     """A folder with a random BERT, 2 layers x 16, and its WordPiece tokenizer."""
-    folder = tmp_path_factory.mktemp("encoders") / "bert"
-    return save_encoder(BertModel, BertConfig, folder)
+    return save_encoder(BertModel, tmp_path_factory.mktemp("bert"))
 
 
 @pytest.fixture(scope="session")
 def tiny_roberta(tmp_path_factory) -> Path:
     """A RoBERTa of that size: its positions start behind the padding id, here 0."""
-    folder = tmp_path_factory.mktemp("encoders") / "roberta"
     ids = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
-    return save_encoder(RobertaModel, RobertaConfig, folder, **ids)
+    return save_encoder(RobertaModel, tmp_path_factory.mktemp("roberta"), **ids)
+
+
+@pytest.fixture(params=["tiny", "tiny_roberta"])
+def folder(request) -> Path:
+    """Each of the two, one after the other."""
+    return request.getfixturevalue(request.param)
 
 
 @pytest.fixture(scope="session")
 def masked(tmp_path_factory) -> Path:
     """A random BERT as `tiny`, with its masked-language-model head."""
-    folder = tmp_path_factory.mktemp("encoders") / "masked"
-    return save_encoder(BertForMaskedLM, BertConfig, folder)
+    return save_encoder(BertForMaskedLM, tmp_path_factory.mktemp("masked"))
 
 
 @pytest.fixture
@@ -131,17 +116,8 @@ def of_the_method(values: dict) -> dict:
     return {name: value for name, value in values.items() if name in method}
 
 
-SMALL = {
-    "steps": 6,
-    "batch_size": 4,
-    "queue_size": 12,
-    "queue_init": 4,
-    "eval_every": 2,
-    "precision": "float32",
-    "lr": 1e-3,
-    "max_length": 16,
-    "fgsm_epsilon": 0.0,
-}
+SMALL = dict(steps=6, batch_size=4, queue_size=12, queue_init=4, eval_every=2)
+SMALL |= dict(precision="float32", lr=1e-3, max_length=16, fgsm_epsilon=0.0)
 
 
 @pytest.fixture
@@ -175,6 +151,14 @@ def go(tiny, monkeypatch):
         return made[-1]
 
     return train
+
+
+@pytest.fixture
+def double():
+    """Numbers have double precision."""
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
 
 
 @pytest.fixture

@@ -12,10 +12,7 @@ from mocose_study.data import corpora, files
 
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = SETTINGS["project"]
-
-
-def required() -> set[str]:
-    return set(PROJECT["dependencies"]) | set(PROJECT["optional-dependencies"]["test"])
+REQUIRED = {*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["test"]}
 
 
 def name_of(requirement: str) -> str:
@@ -25,7 +22,7 @@ def name_of(requirement: str) -> str:
 def test_environment_yml_names_the_same_packages_and_versions_as_pyproject():
     text = (ROOT / "environment.yml").read_text()
     listed = set(re.findall(r"^      - ([a-z].*)$", text, re.M))
-    assert listed == required()
+    assert listed == REQUIRED
     assert f"- python{PROJECT['requires-python']}" in text
 
 
@@ -33,7 +30,7 @@ def test_the_lock_pins_every_required_package():
     text = (ROOT / "requirements.lock").read_text()
     assert re.search(r"^torch==2\.\d+\.\d+$", text, re.M)  # which every index carries
     pins = {name_of(line): line.split("==")[1] for line in text.split()}
-    for requirement in required():
+    for requirement in REQUIRED:
         assert name_of(requirement) in pins, requirement
         if "==" in requirement:
             assert requirement.endswith("==" + pins[name_of(requirement)])
@@ -53,14 +50,12 @@ def test_the_wheel_carries_the_data_that_quick_needs_and_their_licences():
 
 def test_the_wheel_carries_every_table_beside_the_code():
     patterns = SETTINGS["tool"]["setuptools"]["package-data"]
-    carried = [
-        ROOT / package.replace(".", "/") / pattern
-        for package, listed in patterns.items()
-        for pattern in listed
-    ]
+    carried = []
+    for package, listed in patterns.items():
+        carried += [str(ROOT / package.replace(".", "/") / each) for each in listed]
     for path in (*ROOT.glob("mocose_lib/**/*.*"), *ROOT.glob("mocose_study/**/*.*")):
         if path.suffix not in (".py", ".pyc"):
-            assert any(path.match(str(pattern)) for pattern in carried), path
+            assert any(map(path.match, carried)), path
 
 
 def test_installed_data_are_found_where_there_is_no_checkout(tmp_path, monkeypatch):

@@ -17,9 +17,11 @@ LIBRARY_NEEDS = set(
     "annotated_types pydantic torch transformers safetensors numpy scipy sklearn "
     "jaxtyping tqdm".split()
 )
-# The aims are 1,400 lines for the library and 6,700 for both packages. Until then
-# today's sizes are the bounds, so that they can only fall.
-LINES = {"library": 1757, "both": 9937, "file": 251, "function": 42}
+# Lines of code: without blank lines, comments and docstrings. Statements are held, too,
+# so that packing them into a line does not pay.
+CODE = {"library": 1_400, "both": 6_700, "tests": 7_000}
+STATEMENTS = {"library": 1_210, "both": 6_470, "tests": 6_520}
+LINES = {"file": 251, "function": 42}
 
 
 def sources(folder: Path) -> list[Path]:
@@ -69,10 +71,25 @@ def test_every_file_of_the_study_is_in_a_room():
     assert {room(path) for path in sources(STUDY)} <= {"__init__", *ROOMS}
 
 
-def test_the_packages_are_as_small_as_promised():
-    library = sum(map(count, sources(LIBRARY)))
-    both = library + sum(map(count, sources(STUDY)))
-    assert library <= LINES["library"] and both <= LINES["both"], (library, both)
+def code_of(path: Path) -> tuple[int, int]:
+    """The lines of code of a file, and its statements."""
+    text = path.read_text(encoding="utf-8")
+    nodes = list(ast.walk(ast.parse(text)))
+    told = set()
+    for node in nodes:
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            told |= {*range(node.lineno, node.end_lineno + 1)}
+    lines = enumerate(map(str.strip, text.splitlines()), 1)
+    code = [n for n, x in lines if x and not x.startswith("#") and n not in told]
+    return len(code), sum(isinstance(node, ast.stmt) for node in nodes)
+
+
+def test_the_house_is_as_small_as_promised():
+    both = sources(LIBRARY) + sources(STUDY)
+    parts = {"library": sources(LIBRARY), "both": both}
+    for name, files in (parts | {"tests": sources(ROOT / "tests")}).items():
+        lines, statements = map(sum, zip(*map(code_of, files), strict=True))
+        assert lines <= CODE[name] and statements <= STATEMENTS[name], name
 
 
 def test_no_line_is_kept_from_the_formatter():

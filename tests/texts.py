@@ -1,5 +1,6 @@
 """Sentences and pairs of the open data, and what several tests do with sentences."""
 
+import errno
 import lzma
 import time
 from itertools import islice
@@ -10,12 +11,8 @@ import pandas as pd
 import torch
 
 ROOT = Path(__file__).resolve().parents[1]  # the repository
-ODD = [
-    "3.5 % of Café-goers (ca. 1998) said: “don't — stop!”",
-    "",
-    "42 + 1 = 43",
-    "[MASK] is a mask .",
-]
+ODD = ["3.5 % of Café-goers (ca. 1998) said: “don't — stop!”", ""]
+ODD += ["42 + 1 = 43", "[MASK] is a mask ."]
 
 
 def open_sentences(number: int, start: int = 0) -> list[str]:
@@ -58,10 +55,17 @@ def wait_for(condition, seconds=900):
         time.sleep(0.1)
 
 
-def words(text):
-    from mocose_study.rewriting.rewrite import WORD
+def raising(error):
+    """A function that raises it, whatever it is given."""
 
-    return WORD.findall(text)
+    def call(*_, **__):
+        raise error
+
+    return call
+
+
+stop = raising(KeyboardInterrupt)
+full = raising(OSError(errno.ENOSPC, "No space left on device"))
 
 
 def hashed_words(sentences, dim):

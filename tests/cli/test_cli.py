@@ -6,15 +6,15 @@ import os
 import subprocess
 import sys
 import types
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 import torch
+from made_up import write
+from texts import raising
 
 from mocose_study import cli, results
 from mocose_study.runs import run
-from mocose_study.runs.files import run_file, write_run
 from mocose_study.sections import SECTIONS
 
 
@@ -37,8 +37,8 @@ def mocose(monkeypatch, capsys, study):
 
 
 SENTENCES = {  # of ours: one line, ending in a full stop or a question mark
-    "run --profile tinny": "there is no profile 'tinny'",
-    "run --preset paper": "there is no preset 'paper'",
+    "run --profile tinny": "no profile 'tinny'; choose one of smoke, quick",
+    "run --preset paper": "there is no preset 'paper'; choose one of study",
     "run --batch-size 1": "batch_size = 1 is not possible: it should be greater",
     "run --encoder no-such": "encoder 'no-such' is neither a folder under data",
     "run --encoder small": "encoder 'small' is not made yet; `mocose pretrain",
@@ -136,9 +136,7 @@ def test_a_grid_without_a_section_lists_what_is_missing_and_its_cost(mocose):
     first, *others = SECTIONS["ema"].configs("smoke")
     total = 1 + len(others)
     assert code == 0 and f"ema {total} of {total} missing" in " ".join(out.split())
-    parts = {k: {} for k in ("inputs", "metrics", "progress", "stamp")}
-    record = {"config": asdict(first), "seconds": 5400.0, **parts}
-    write_run(run_file(first, "smoke"), record)
+    write(first, profile="smoke", seconds=5400.0)
     hours = f"ema {total - 1} of {total} missing, {1.5 * (total - 1):.1f} hours"
     assert hours in " ".join(mocose("grid", "--profile", "smoke")[1].split())
     code, out, _ = mocose("grid", "ema", "--profile", "smoke", "--seeds")
@@ -157,23 +155,16 @@ def test_help_and_lists_name_all_that_there_is(mocose):
 
 FULL = OSError(errno.ENOSPC, "No space left on device", "x.json")
 MEMORY = RuntimeError("CUDA: Tried to allocate 9 GiB")
+ENDS = [
+    (FULL, 2, "left on device: x.json"),
+    (MEMORY, 2, "a smaller batch_size or queue_size"),
+    (KeyboardInterrupt(), 130, "nothing is kept, and the same command starts over"),
+]
 
 
-@pytest.mark.parametrize(
-    ("error", "code", "told"),
-    [
-        (FULL, 2, "left on device: x.json"),
-        (MEMORY, 2, "a smaller batch_size or queue_size"),
-        (KeyboardInterrupt(), 130, "nothing is kept, and the same command starts over"),
-    ],
-)
-def test_what_ends_a_run_is_said_in_one_sentence(
-    mocose, monkeypatch, error, code, told
-):
-    def failing(*_, **__):
-        raise error
-
-    monkeypatch.setattr(run, "prepare", failing)
+@pytest.mark.parametrize(("error", "code", "told"), ENDS)
+def test_what_ends_a_run_is_one_sentence(mocose, monkeypatch, error, code, told):
+    monkeypatch.setattr(run, "prepare", raising(error))
     found, _, err = mocose("run")
     assert found == code and told in err and err.count("\n") == 1
     if code == 130:  # with a checkpoint another sentence is true

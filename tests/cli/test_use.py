@@ -1,14 +1,14 @@
 """A trained model is taken away: saved, loaded by others, evaluated, embedded."""
 
-import errno
 import io
 import json
 import os
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
-from texts import SENTENCES, hashed_words
+from texts import SENTENCES, full, hashed_words, raising
 
 from mocose_lib import Encoder, InputError, evaluate
 from mocose_study.cli import run as command
@@ -34,25 +34,22 @@ def saved(small, study, capsys):
 
 def test_a_saved_run_scores_as_its_run_file_says_whoever_loads_it(saved):
     config, record, folder = saved
-    there = use.encode_of(str(folder))
     tables = benchmarks.test_tables(config.benchmark)
-    assert evaluate(there, tables)["average"] == pytest.approx(
-        record["metrics"]["sts_avg"], abs=0.1
-    )
+    told = pytest.approx(record["metrics"]["sts_avg"], abs=0.1)
+    assert evaluate(use.encode_of(str(folder)), tables)["average"] == told
     (folder / "mocose.json").unlink()  # now it is a folder of sentence-transformers
     other = use.encode_of(str(folder))
-    assert evaluate(other, tables)["average"] == pytest.approx(
-        record["metrics"]["sts_avg"], abs=0.1
-    )
-    assert np.allclose(
-        np.linalg.norm(other(SENTENCES), axis=1), 1, atol=1e-5
-    )  # cosine's layer
+    assert evaluate(other, tables)["average"] == told
+    lengths = np.linalg.norm(other(SENTENCES), axis=1)  # behind cosine's layer
+    assert np.allclose(lengths, 1, atol=1e-5)
+    told = "has a pooling of its own; leave --pooling out"
+    with pytest.raises(InputError, match=told):
+        use.encode_of(str(folder), "mean")
 
 
 def test_a_pooler_that_nothing_has_trained_scores_nothing(saved):
-    with pytest.raises(
-        InputError, match="has no trained pooler; choose another --pooling"
-    ):
+    told = "has no trained pooler; choose another --pooling"
+    with pytest.raises(InputError, match=told):
         use.encode_of(str(saved[2]), "cls_pooler")
 
 
@@ -64,11 +61,7 @@ def test_systems_stand_beside_a_model_with_the_papers_averages(capsys, monkeypat
     scores = {"sts_avg": 50.0, "A test all": float("nan"), "A test mean": 1.0}
     use.show_beside(scores, "tiny", False, False)
     head, mine, simcse = map(str.split, capsys.readouterr().out.splitlines())
-    assert head == ["sts_avg", "A", "test", "paper"] or head == [
-        "sts_avg",
-        "A",
-        "paper",
-    ]
+    assert head in (["sts_avg", "A", "test", "paper"], ["sts_avg", "A", "paper"])
     assert mine == ["this", "model", "50.00"]
     assert simcse == ["SimCSE", "1.50", "5.00", "76.25"]
     use.show_beside(scores, "tiny", True, True)
@@ -81,9 +74,8 @@ def test_a_run_ends_with_what_it_has_brought(saved, capsys):
     """`saved` printed nothing else of the training: no dictionaries beside the bar."""
     config, record, _ = saved
     before = use.untrained(config)
-    assert use.gain(before, 50.0) == (
-        f"untrained {before:.2f}, trained 50.00: {50 - before:+.2f}"
-    )
+    told = f"untrained {before:.2f}, trained 50.00: {50 - before:+.2f}"
+    assert use.gain(before, 50.0) == told
     trained = record["metrics"]["sts_avg"]
     assert SAID[-1].strip() == use.gain(before, trained)
 
@@ -91,16 +83,9 @@ def test_a_run_ends_with_what_it_has_brought(saved, capsys):
 def test_the_card_says_what_it_is(saved):
     config, record, folder = saved
     card = (folder / "README.md").read_text()
-    for text in (
-        config.encoder,
-        "64 sentences",
-        record["id"],
-        '"queue_size": 12',
-        f"sts_avg: {record['metrics']['sts_avg']:.2f}",
-        "CC BY-SA",
-        "license: cc-by-sa-3.0",
-        "Findings of ACL 2022",
-    ):
+    texts = [config.encoder, "64 sentences", record["id"], '"queue_size": 12']
+    texts += ["CC BY-SA", "license: cc-by-sa-3.0", "Findings of ACL 2022"]
+    for text in (*texts, f"sts_avg: {record['metrics']['sts_avg']:.2f}"):
         assert text in card
 
 
@@ -122,9 +107,8 @@ def test_the_hub_gets_the_folder_only_when_asked(saved, monkeypatch):
     calls = []
     api = "huggingface_hub.HfApi."
     monkeypatch.setattr(api + "create_repo", lambda self, name, **_: calls.append(name))
-    monkeypatch.setattr(
-        api + "upload_folder", lambda self, **how: calls.append(how["repo_id"])
-    )
+    upload = lambda self, **how: calls.append(how["repo_id"])  # noqa: E731
+    monkeypatch.setattr(api + "upload_folder", upload)
     fitted = use.Fitted(len, encoder=Encoder.load(folder))
     use.save(fitted, record, folder.parent / "again")
     assert calls == []
@@ -134,32 +118,16 @@ def test_the_hub_gets_the_folder_only_when_asked(saved, monkeypatch):
 
 
 def test_a_hub_that_refuses_says_so_before_the_training(small, study, monkeypatch):
-    def refuse(self, name, **_):
-        raise ConnectionError
-
+    refuse = raising(ConnectionError)
     monkeypatch.setattr("huggingface_hub.HfApi.create_repo", refuse)
-    with pytest.raises(
-        InputError, match=r"did not make 'me/model' \(ConnectionError\)"
-    ):
+    told = r"did not make 'me/model' \(ConnectionError\)"
+    with pytest.raises(InputError, match=told):
         Run(config=small(), save=study / "mine", push_to_hub="me/model").main()
     assert not (study / "mine").exists()
 
 
-def test_a_pooling_is_not_dropped_where_the_folder_has_its_own(saved):
-    folder = saved[2]
-    (
-        folder / "mocose.json"
-    ).unlink()  # what is left is a folder of sentence-transformers
-    with pytest.raises(
-        InputError, match="has a pooling of its own; leave --pooling out"
-    ):
-        use.encode_of(str(folder), "mean")
-
-
 def test_any_function_is_measured_on_any_files(study):
-    def encode(sentences):
-        return hashed_words(sentences, 64)
-
+    encode = partial(hashed_words, dim=64)
     file = study / "data" / "open" / "snli2017.tsv"
     found = use.measure(encode, use.pairs_of([file]))
     wanted = evaluate(encode, {"x": benchmarks.read_pairs(file)})["average"]
@@ -172,7 +140,7 @@ def test_any_function_is_measured_on_any_files(study):
 def test_real_tasks_and_transfer_without_files(real_data, monkeypatch):
     one = {"CR": labelled.transfer_task("CR")}
     monkeypatch.setattr(use, "transfer_tasks", lambda: one)
-    found = use.measure(lambda s: hashed_words(s, 32), use.pairs_of(), True)
+    found = use.measure(partial(hashed_words, dim=32), use.pairs_of(), True)
     assert {"STS12 test all", "SICK-R test all", "CR test"} <= set(found)
 
 
@@ -183,9 +151,8 @@ def test_embed_writes_one_vector_per_line(encoder, study):
     use.embed(encoder.encode, file, out)
     out.seek(0)
     vectors = np.load(out)
-    assert vectors.dtype == np.float32 and np.array_equal(
-        vectors, encoder.encode(SENTENCES[:3])
-    )
+    assert np.array_equal(vectors, encoder.encode(SENTENCES[:3]))
+    assert vectors.dtype == np.float32
     assert list(text_lines([file]))[:-1] == SENTENCES[:3]
 
 
@@ -198,18 +165,11 @@ def test_embed_refuses_vectors_without_numbers(study):
 
 
 # --- what must not be lost, or written elsewhere ---
-def full(*_, **__):
-    raise OSError(errno.ENOSPC, "No space left on device")
-
-
-def test_a_disk_that_is_full_at_the_end_costs_no_training(
-    small, study, eager, monkeypatch
-):
+def test_a_disk_full_at_the_end_costs_no_training(small, study, eager, monkeypatch):
     """The log goes without; the save fails in a sentence, and the checkpoint stays."""
     config = small()
-    again = Run(
-        config=config, save=study / "mine", out=study / "own", log=study / "log"
-    )
+    places = {"save": study / "mine", "out": study / "own", "log": study / "log"}
+    again = Run(config=config, **places)
     with monkeypatch.context() as disk:
         disk.setattr("mocose_study.runs.files.write_curves", full)
         disk.setattr(Encoder, "save", full)

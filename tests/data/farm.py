@@ -3,15 +3,8 @@
 import lzma
 from pathlib import Path
 
-LINES = [
-    "One duck swam.",
-    "Two ducks sang.",
-    "",
-    "A hen slept.",
-    "  The cock crowed.  ",
-    "",
-    "Rain fell.",
-]
+LINES = ["One duck swam.", "Two ducks sang.", "", "A hen slept."]
+LINES += ["  The cock crowed.  ", "", "Rain fell."]
 PAIRS = [
     (4.5, "A hen slept.", "The hen was asleep."),
     (0.5, "Rain fell.", "Two ducks sang."),

@@ -7,9 +7,8 @@ from mocose_study.data import checkpoint as checkpoints
 from mocose_study.data.checkpoint import Checkpoint
 
 
-def test_a_checkpoint_waits_for_its_seconds_and_for_fifty_times_what_the_last_one_took(
-    tmp_path, monkeypatch
-):
+def test_a_checkpoint_waits_for_its_seconds(tmp_path, monkeypatch):
+    """And for fifty times what the last one took."""
     clock, written = [100.0, 0.0], checkpoints.write_atomically
 
     def writing(path, part):

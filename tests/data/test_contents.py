@@ -15,18 +15,6 @@ from mocose_study.systems import SYSTEMS
 READS = ("encoder", "corpus")
 
 
-@pytest.fixture
-def own(study, tiny):
-    """A Config of which every input is a file of one's own."""
-    encoder = shutil.copytree(tiny, study / "encoder")
-    (study / "text.txt").write_text("One duck swam.\nTwo ducks sang.\n")
-    for name in ("pairs", "dev"):
-        (study / f"{name}.tsv").write_text(farm.table())
-    files = {"corpus": "text.txt", "benchmark": "pairs.tsv", "dev": "dev.tsv"}
-    own = {field: str(study / name) for field, name in files.items()}
-    return Config(encoder=str(encoder), corpus_size=2, batch_size=2, **own)
-
-
 def swap(text):
     """Changes a file in place, and keeps its size."""
     return lambda path: path.write_text(path.read_text().replace(*text))
@@ -39,22 +27,30 @@ def other_weights(path):
     model.save_pretrained(path.parent)
 
 
-@pytest.mark.parametrize(
-    ("file", "change", "fields"),
-    [
-        ("text.txt", swap(("swam", "sank")), ["corpus"]),
-        ("pairs.tsv", swap(("4.5", "3.5")), ["benchmark"]),
-        ("dev.tsv", swap(("4.5", "3.5")), ["dev"]),
-        ("encoder/tokenizer.json", swap(('"[MASK]"', '"[MUSK]"')), ["encoder"]),
-        ("encoder/model.safetensors", other_weights, ["encoder"]),
-        ("encoder/pretraining.json", lambda path: path.write_text("{}"), []),
-        ("encoder/README.md", lambda path: path.write_text("Good."), []),
-    ],
-)
-def test_a_file_changed_in_place_is_another_input(study, own, file, change, fields):
-    before = contents.digests(own, READS)
+CHANGES = [
+    ("text.txt", swap(("swam", "sank")), ["corpus"]),
+    ("pairs.tsv", swap(("4.5", "3.5")), ["benchmark"]),
+    ("dev.tsv", swap(("4.5", "3.5")), ["dev"]),
+    ("encoder/tokenizer.json", swap(('"[MASK]"', '"[MUSK]"')), ["encoder"]),
+    ("encoder/model.safetensors", other_weights, ["encoder"]),
+    ("encoder/pretraining.json", lambda path: path.write_text("{}"), []),
+    ("encoder/README.md", lambda path: path.write_text("Good."), []),
+]
+
+
+@pytest.mark.parametrize(("file", "change", "fields"), CHANGES)
+def test_a_file_changed_in_place_is_another_input(study, tiny, file, change, fields):
+    shutil.copytree(tiny, study / "encoder")
+    (study / "text.txt").write_text("One duck swam.\nTwo ducks sang.\n")
+    for name in ("pairs", "dev"):
+        (study / f"{name}.tsv").write_text(farm.table())
+    files = {"corpus": "text.txt", "benchmark": "pairs.tsv", "dev": "dev.tsv"}
+    files |= {"encoder": "encoder"}
+    own = {field: str(study / name) for field, name in files.items()}
+    config = Config(corpus_size=2, batch_size=2, **own)
+    before = contents.digests(config, READS)
     change(study / file)
-    after = contents.digests(own, READS)
+    after = contents.digests(config, READS)
     assert [name for name in before if before[name] != after[name]] == fields
 
 
@@ -68,9 +64,7 @@ def test_another_data_folder_has_other_contents(study, monkeypatch):
     assert len(seen) == 2
 
 
-def test_without_the_data_the_record_says_what_the_studys_runs_have_read(
-    real_data, monkeypatch
-):
+def test_without_the_data_the_record_says_what_was_read(real_data, monkeypatch):
     config = configure("tiny", transfer=True)
     monkeypatch.delenv("MOCOSE_DATA", raising=False)
     recorded = contents.digests(config, READS)
@@ -78,9 +72,7 @@ def test_without_the_data_the_record_says_what_the_studys_runs_have_read(
     assert contents.digests(config, READS) == recorded
 
 
-def test_an_encoder_of_the_hub_is_fetched_and_named_by_its_revision(
-    tmp_path, monkeypatch
-):
+def test_an_encoder_of_the_hub_is_named_by_its_revision(tmp_path, monkeypatch):
     roberta, asked = "FacebookAI/roberta-base", []
     assert encoders.digest(roberta) == encoders.PINNED[roberta]
     monkeypatch.setattr(encoders, "revision_on_hub", {"some/encoder": "f00"}.get)
@@ -120,10 +112,9 @@ def test_what_the_hub_alone_has_is_named_by_its_commit(monkeypatch):
 
 
 def test_no_run_of_an_offline_profile_asks_a_hub(monkeypatch):
+    asked = lambda *name: pytest.fail(f"asked for {name}")  # noqa: E731
     for room in (encoders, contents):
-        monkeypatch.setattr(
-            room, "revision_on_hub", lambda *name: pytest.fail(f"asked for {name}")
-        )
+        monkeypatch.setattr(room, "revision_on_hub", asked)
     for name, system in SYSTEMS.items():
         contents.digests(configure("tiny", method=name), system.reads)
 

@@ -4,10 +4,11 @@ import errno
 import gzip
 import hashlib
 import lzma
+from functools import partial
 
 import farm
 import pytest
-from texts import open_sentences
+from texts import full, open_sentences, raising
 
 from mocose_study.config import InputError
 from mocose_study.data import corpora, sources
@@ -23,20 +24,6 @@ def folder(study, monkeypatch):
     source = ["corpus/part_0.txt.xz", "corpus/part_1.txt.xz"]
     monkeypatch.setitem(corpora.CORPORA, "farm", source)
     return place
-
-
-@pytest.fixture
-def on_hub(study, monkeypatch):
-    """on_hub(call) lets that stand for `datasets.load_dataset`."""
-    monkeypatch.setattr(sources, "revision_on_hub", lambda name, kind: "f00")
-    return lambda call: monkeypatch.setattr(corpora.datasets, "load_dataset", call)
-
-
-def raising(error):
-    def call(*_, **__):
-        raise error
-
-    return call
 
 
 def arrows(study):
@@ -76,7 +63,9 @@ def test_a_text_file_of_ones_own_is_a_corpus(study):
         assert corpora.load_corpus(str(own), 5)["sentence"][:] == SENTENCES
 
 
-def test_a_data_set_of_the_hub_is_a_corpus(on_hub):
+def test_a_data_set_of_the_hub_is_a_corpus(study, monkeypatch):
+    on_hub = partial(monkeypatch.setattr, corpora.datasets, "load_dataset")
+    monkeypatch.setattr(sources, "revision_on_hub", lambda name, kind: "f00")
     table = corpora.datasets.Dataset.from_dict({"text": ["One.\nTwo.", "", " Three. "]})
     on_hub(lambda *_, **__: table)
     corpus = corpora.load_corpus("farm/text", 3)
@@ -160,7 +149,6 @@ def test_a_full_disk_is_one_sentence_and_not_blamed_for_a_text(study, monkeypatc
     told = r"mine\.txt\.gz cannot be read as .*Permission denied"
     with pytest.raises(InputError, match=told):
         corpora.load_corpus(str(study / "mine.txt.gz"), 2)
-    full = raising(OSError(errno.ENOSPC, "No space left on device"))
     monkeypatch.setattr(corpora.datasets.Dataset, "from_generator", full)
     with pytest.raises(InputError, match=r"cannot be written \(.*No space left on"):
         corpora.load_corpus("open", 50)

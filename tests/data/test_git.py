@@ -37,9 +37,7 @@ def ask_anew():
 
 
 @pytest.mark.parametrize("changed", ["mocose_lib/a.py", "mocose_lib/b.py", "notes.md"])
-def test_a_stamp_has_the_commit_and_says_whether_the_code_was_changed(
-    repository, changed
-):
+def test_a_stamp_has_the_commit_and_whether_code_was_changed(repository, changed):
     commit, folder = repository(ONE), repository.folder
     assert code_at(folder) == {"commit": commit, "dirty": False}
     code_at.cache_clear()

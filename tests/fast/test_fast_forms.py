@@ -9,19 +9,12 @@ from transformers import AutoTokenizer, DistilBertConfig, DistilBertModel
 
 from mocose_lib import Encoder
 from mocose_lib import encoder as plain
-from mocose_study import fast
 from mocose_study.config import vary
 from mocose_study.fast import accelerate, first_token
-from mocose_study.fast.dropout import PackedDropout, replace_dropout
+from mocose_study.fast.dropout import replace_dropout
 from mocose_study.systems import fit
-from mocose_study.systems.base import load_encoder
 
 SENTENCES = open_sentences(24, start=300)
-
-
-@pytest.fixture(params=["bert", "roberta"])
-def folder(request, tiny, tiny_roberta):
-    return str(tiny if request.param == "bert" else tiny_roberta)
 
 
 def batch(encoder: Encoder, padded: bool, shuffled: bool):
@@ -82,9 +75,8 @@ def test_first_token_draws_the_dropout_that_torchs_attention_draws(tiny):
     torch.testing.assert_close(found, first.flatten(1))
 
 
-def test_an_unknown_structure_keeps_the_plain_pass_and_the_log_says_so(
-    tiny, tmp_path, caplog
-):
+def test_an_unknown_structure_keeps_the_plain_pass(tiny, tmp_path, caplog):
+    """And the log says so."""
     words = AutoTokenizer.from_pretrained(tiny)
     words.save_pretrained(tmp_path)
     sizes = {"dim": 16, "n_layers": 1, "n_heads": 2, "hidden_dim": 32}
@@ -100,25 +92,13 @@ def test_an_unknown_structure_keeps_the_plain_pass_and_the_log_says_so(
     assert (distilled.encode(SENTENCES) == before).all()
 
 
-@pytest.mark.parametrize("asked", [True, False])
-def test_fast_forms_are_used_only_where_the_config_says_so(small, asked):
-    encoder = load_encoder(small(fast=asked), "cpu")
-    dropouts = [type(m) for m in encoder.model.modules() if isinstance(m, nn.Dropout)]
-    assert set(dropouts) == {PackedDropout if asked else nn.Dropout}
-    assert encoder.states is (fast.states if asked else plain.states)
+PUBLISHED = {"fgsm_epsilon": 1e-3, "fgsm_gradient": "stale"}
 
 
-VARIANTS = {
-    "mocose": {},
-    "mocose, published FGSM": {"fgsm_epsilon": 1e-3, "fgsm_gradient": "stale"},
-    "simcse": {"method": "simcse"},
-}
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", [{}, PUBLISHED, {"method": "simcse"}], ids=str)
 def test_loss_curves_are_equal(small, variant):
     changes = {"steps": 8, "eval_every": 2, "selection": "last", "dropout": 0.0}
-    config = small(**changes, **VARIANTS[variant])
+    config = small(**changes, **variant)
     made = [fit(vary(config, fast=fast), bar=False) for fast in (True, False)]
     curve, other = ([row["loss"] for row in m.progress.history] for m in made)
     assert len(curve) == 4 and curve == pytest.approx(other, abs=2e-4)

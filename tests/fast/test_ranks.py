@@ -15,7 +15,6 @@ from mocose_lib.model import View
 from mocose_study.cli.run import Run
 from mocose_study.fast.ranks import Ranks
 
-HERE = ROOT / "tests" / "fast"
 LAUNCH = ("-m", "torch.distributed.run", "--nproc-per-node", "2")
 
 
@@ -29,9 +28,9 @@ def launched(*arguments):
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     folder = tmp_path_factory.mktemp("ranks")
-    script = (HERE / "trained_by.py", ROOT / "data" / "encoders" / "tiny", folder)
+    trainer, encoder = ROOT / "tests/fast/trained_by.py", ROOT / "data/encoders/tiny"
     for launch in ((), LAUNCH):
-        done = launched(*launch, *script)
+        done = launched(*launch, trainer, encoder, folder)
         assert done.returncode == 0, done.stderr[-2000:]
     return [torch.load(folder / f"{name}.pt") for name in ("1-0", "2-0", "2-1")]
 

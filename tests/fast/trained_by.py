@@ -9,20 +9,14 @@ from mocose_lib.train import MoCoSE, Text, train_step
 from mocose_lib.trainer import batches
 from mocose_study.fast.ranks import ranks
 
+PUBLISHED = dict(batch_negatives=True, shared_embeddings=True, detach_keys=False)
+PUBLISHED |= dict(target_projection_trained=True, queue_growth="published")
+PUBLISHED |= dict(ema_decay=(0.75, 1.0), ema_horizon=0.96)
+PUBLISHED |= dict(fgsm_epsilon=1e-3, fgsm_gradient="stale")
 WAYS = {
     "queue alone": {"batch_negatives": False},
     "batch negatives": {"batch_negatives": True},
-    "published": {
-        "batch_negatives": True,
-        "shared_embeddings": True,
-        "detach_keys": False,
-        "target_projection_trained": True,
-        "ema_decay": (0.75, 1.0),
-        "ema_horizon": 0.96,
-        "queue_growth": "published",
-        "fgsm_epsilon": 1e-3,
-        "fgsm_gradient": "stale",
-    },
+    "published": PUBLISHED,
     "FGSM": {"fgsm_epsilon": 1e-3, "batch_negatives": True},
     "augmented": {"token_cutoff": 0.2, "feature_cutoff": 0.1, "position_shuffle": True},
     "latest keys": {"queue_keys": "latest"},

@@ -78,9 +78,8 @@ def main(inputs, result):
     with tempfile.TemporaryDirectory() as folder:
         sizes = dict(per_device_train_batch_size=batch, num_train_epochs=1.0)
         sizes |= dict(learning_rate=given["rate"], weight_decay=given["weight_decay"])
-        sizes |= dict(
-            no_cuda=True, save_strategy="no", report_to=[], seed=given["seed"]
-        )
+        sizes |= dict(no_cuda=True, save_strategy="no", report_to=[])
+        sizes |= dict(seed=given["seed"])
         trainer = InOrder(model, TrainingArguments(folder, **sizes), None, rows)
         trainer.train()
     assert len(trainer.losses) == steps

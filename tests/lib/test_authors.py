@@ -37,9 +37,8 @@ SIZES |= dict(lr=RATE, weight_decay=0.1, head_dropout=0.0)
 OWN = dict(mlp_layers=2, proj_layers=1, token_drop_prob=0, feature_drop_prob=0)
 OWN |= dict(token_shuffle=False, contextual_wordembs_aug=False, age_test=False)
 OWN |= dict(neg_queue_slice_span=0)  # read only where age_test is True
-EMBEDDINGS = "encoder.model.embeddings."
 NAMES = {  # ours: theirs
-    EMBEDDINGS: "online_embeddings.",
+    "encoder.model.embeddings.": "online_embeddings.",
     "encoder.model.encoder.": "online_encoder.",
     "encoder.pooler.": "online_pooler.dense.",
     "projection.0.": "online_projection.dense.",
@@ -52,17 +51,8 @@ WORDS = "online_embeddings.word_embeddings.weight"
 AUTHORS, PYTHON = map(os.environ.get, ("MOCOSE_AUTHORS", "MOCOSE_AUTHORS_PYTHON"))
 NEEDED = "set MOCOSE_AUTHORS to a checkout of the authors' code, "
 NEEDED += "and MOCOSE_AUTHORS_PYTHON to a Python with transformers 4"
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not (AUTHORS and PYTHON), reason=NEEDED),
-]
-
-
-@pytest.fixture
-def double():
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
+there = pytest.mark.skipif(not (AUTHORS and PYTHON), reason=NEEDED)
+pytestmark = [pytest.mark.slow, there]
 
 
 def as_theirs(branch) -> dict:
@@ -112,18 +102,13 @@ def trained_by_both(encoder: Encoder, sentences, settings: Settings, folder: Pat
         train_step(trainer, tokens, tokens, number)
         losses.append(trainer.loss.item())
     given |= dict(ids=torch.stack(ids), mask=torch.stack(mask))
-    return trainer, losses, theirs_after(given, folder)
-
-
-def theirs_after(given: dict, folder: Path) -> dict:
-    """What `authors_steps.py` makes of its inputs."""
     inputs, result = folder / "inputs.pt", folder / "result.pt"
     torch.save(given, inputs)
     script = Path(__file__).with_name("authors_steps.py")
     command = [Path(PYTHON).absolute(), script, inputs, result]
     done = subprocess.run(command, cwd=AUTHORS, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return torch.load(result)
+    return trainer, losses, torch.load(result)
 
 
 def distances(trainer: MoCoSE, losses: list[float], theirs: dict) -> dict[str, float]:

@@ -90,16 +90,11 @@ def test_a_damaged_encoder_is_one_clear_sentence(broken, kind):
         assert kind in said
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    {
-        "nobody/no-such-encoder": "is no folder with a model, and the hub did not",
-        "tiny": "is no folder with a model; give one, or a",
-        "no/such/folder": "is no folder with a model; give one, or a",
-    }.items(),
-)
-def test_a_name_that_the_hub_cannot_have_is_never_asked_for(name, said, monkeypatch):
+@pytest.mark.parametrize("name", ["nobody/no-such-encoder", "tiny", "no/such/folder"])
+def test_a_name_that_the_hub_cannot_have_is_never_asked_for(name, monkeypatch):
+    said = "is no folder with a model, and the hub did not"
     if name.count("/") != 1:
+        said = "is no folder with a model; give one, or a"
         asked = lambda *a, **b: pytest.fail("asked")  # noqa: E731
         monkeypatch.setattr(AutoConfig, "from_pretrained", asked)
     with pytest.raises(InputError, match=f"'{name}' {said}"):
@@ -143,14 +138,12 @@ def test_loading_is_silent_about_heads_that_an_encoder_does_not_need(tiny, capfd
 # --- other architectures ---
 BART = {f"{side}_{what}": 2 for side in ("encoder", "decoder") for what in ("layers",)}
 BART |= dict(d_model=32, encoder_attention_heads=2, decoder_attention_heads=2)
+XLNET = dict(d_model=32, n_layer=2, n_head=4, d_inner=64)
 KINDS = {
     "squeezebert": (SHAPE | {"embedding_size": 32, "num_attention_heads": 4}, ""),
     "bart": (BART, "gives no vector for each token"),
     "gpt2": (dict(n_embd=32, n_layer=1, n_head=2), "reads from left to right only"),
-    "xlnet": (
-        dict(d_model=32, n_layer=2, n_head=4, d_inner=64),
-        "no limit of position",
-    ),
+    "xlnet": (XLNET, "no limit of positions"),
     "t5": (dict(d_model=32, num_layers=2, num_heads=4), "no limit of positions"),
 }
 

@@ -13,9 +13,7 @@ from mocose_lib.model import Branch, target_of
 @pytest.mark.parametrize("layers", range(4))
 def test_heads_are_built_by_style(layers):
     def kinds(*arguments):
-        parts = head(
-            layers, *arguments[:2], *arguments[2:3], 0.1, 1e-12, *arguments[3:]
-        )
+        parts = head(layers, *arguments[:3], 0.1, 1e-12, *arguments[3:])
         return [type(layer).__name__ for layer in parts]
 
     projection = ["Linear", "LayerNorm", "Dropout"]
@@ -66,9 +64,8 @@ def test_two_layers_never_start_alike(encoder):
     layers = layers_of(Branch(encoder, settings))
     assert len(layers) == 7
     weights = torch.stack([layer.weight.flatten() for layer in layers])
-    alike = torch.corrcoef(weights) - torch.eye(
-        7
-    )  # nor is one the other times a number
+    # nor is one the other times a number
+    alike = torch.corrcoef(weights) - torch.eye(7)
     assert alike.abs().max() < 0.25
 
 

@@ -46,12 +46,11 @@ def test_a_folder_keeps_its_pooling_and_length(build, pooling, layout):
     assert Encoder.load(folder, "mean", max_length=32).max_length == 32
 
 
+PROMPTS = dict(prompts={"query": "find: "}, default_prompt_name="query")
 REFUSED = {
     "Dense": lambda build: build("mean", st.Dense(16, 8)),
     "LayerNorm": lambda build: build("mean", st.LayerNorm(16)),
-    "default_prompt_name": lambda build: build(
-        "mean", prompts={"query": "find: "}, default_prompt_name="query"
-    ),
+    "default_prompt_name": lambda build: build("mean", **PROMPTS),
     "truncate_dim": lambda build: build("mean", truncate_dim=8),
     "pooling max": lambda build: build("max"),
     "pooling that is missing": lambda build: without_pooling(build("mean")),

@@ -18,7 +18,6 @@ from mocose_lib.queue import RANDOM, NegativeQueue
 from mocose_lib.trainer import TransformersAdamW
 from mocose_study.config import Config, configure
 from mocose_study.config.profiles import PRESETS as ALL
-from mocose_study.rewriting.tokens import shortened
 from mocose_study.systems import base, fit, mocose
 
 loop = sys.modules["mocose_lib.train"]
@@ -70,10 +69,11 @@ def test_the_dot_product_is_behind_its_switch():
 # 7: FGSM has the gradient of this batch, or behind its switch the last one's:
 # test_whole_step has all of them, in the presets `study`, `described` and `code`
 @pytest.mark.parametrize("detach", [True, False])
-def test_the_key_gradient_reaches_the_shared_embeddings_only_as_published(
-    go, monkeypatch, detach
-):
-    """Without a query gradient, what is left at the word embeddings is the keys'."""
+def test_the_key_gradient_reaches_shared_embeddings(go, monkeypatch, detach):
+    """But only as published.
+
+    Without a query gradient, what is left at the word embeddings is the keys'.
+    """
     real = loop.info_nce
 
     def of_keys(query, *rest):
@@ -88,9 +88,7 @@ def test_the_key_gradient_reaches_the_shared_embeddings_only_as_published(
 STILL = dict(fgsm_epsilon=1e-3, dropout=0.0, head_dropout=0.0, steps=3, max_length=8)
 
 
-def test_fgsm_takes_each_views_own_gradient_where_their_tokens_differ(
-    encoder, monkeypatch
-):
+def test_fgsm_takes_the_gradient_of_each_views_own_tokens(encoder, monkeypatch):
     """A crop or a rewriting gives the key other tokens than the query."""
     noise = recorded(monkeypatch, loop, "moved", [])
     trainer = loop.MoCoSE(Settings(batch_size=2, fgsm_epsilon=1e-3), encoder)
@@ -134,9 +132,7 @@ SIZES = [(12, 4, 4), (12, 0, 4), (12, 12, 4), (13, 3, 5), (512, 128, 64)]
 
 
 @pytest.mark.parametrize(("size", "init", "batch"), SIZES)
-def test_the_published_queue_grows_past_its_size_only_behind_its_switch(
-    size, init, batch
-):
+def test_the_queue_grows_past_its_size_behind_its_switch_alone(size, init, batch):
     steps, most = 2 * (size // batch) + 3, {}
     seen = published_queue(size, init, batch, steps)
     for growth in ("exact", "published"):
@@ -187,9 +183,7 @@ def test_one_rate_trains_all_and_biases_and_layer_norms_do_not_decay(encoder, ki
 
 # 12
 @each_preset
-def test_checkpoints_are_chosen_on_the_test_sets_only_as_published(
-    small, monkeypatch, preset
-):
+def test_the_test_sets_choose_only_as_published(small, monkeypatch, preset):
     """Three evaluations choose; the last step also looks at the test sets."""
     calls = recorded(monkeypatch, base, "evaluate", [])
     fit(small(**PRESETS[preset]), bar=False)
@@ -197,20 +191,11 @@ def test_checkpoints_are_chosen_on_the_test_sets_only_as_published(
     assert splits == (["test"] * 4 if preset == "code" else ["dev"] * 3 + ["test"])
 
 
-# 13
-@pytest.mark.parametrize("which", ["target", "both"])
-def test_only_the_target_view_is_shortened_behind_the_switch(small, which):
-    ids = [[2, *range(10, 30), 3] for _ in range(4)]
-    config = small(crop=0.5, augmented_views=which)
-    query, key = shortened(ids, ids, config, torch.Generator().manual_seed(0))
-    assert key != ids and (query == ids) == (which == "target")
-
-
+# 13: only the target's view is shortened behind its switch; see test_simcse
 # 14
 @each_preset
-def test_shuffle_and_cutoffs_are_off_while_scoring_unless_published(
-    small, encoder, preset
-):
+def test_scoring_has_no_noise_unless_published(small, encoder, preset):
+    """Neither a shuffle nor a cutoff."""
     noisy = {"position_shuffle": True, "token_cutoff": 0.2, "feature_cutoff": 0.2}
     config = small(**{**PRESETS[preset], **noisy})
     texts = ["The baker sold bread.", "A dog ran over the hill."]

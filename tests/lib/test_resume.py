@@ -39,9 +39,7 @@ KILLS += [(v, where) for v in ("code", "latest keys") for where in ("step", "enq
 
 
 @pytest.mark.parametrize(("variant", "where"), KILLS)
-def test_a_training_killed_at_every_step_ends_like_the_unbroken_one(
-    go, eager, monkeypatch, tmp_path, variant, where
-):
+def test_kills_change_nothing(go, eager, monkeypatch, tmp_path, variant, where):
     """It is killed once in each step and goes on from the checkpoint before."""
     unbroken = go(**VARIANTS[variant])
     assert all(abs(row["loss"]) < 100 for row in unbroken.progress.history)
@@ -56,9 +54,7 @@ def test_a_training_killed_at_every_step_ends_like_the_unbroken_one(
 
 
 @pytest.mark.parametrize("step", [4, 6])
-def test_steps_after_the_last_checkpoint_are_done_again(
-    go, eager, monkeypatch, tmp_path, step
-):
+def test_steps_after_a_checkpoint_come_again(go, eager, monkeypatch, tmp_path, step):
     """A checkpoint of step 3 is all that is left of one killed at a later step."""
     variant, unbroken = VARIANTS["code"], go(**VARIANTS["code"])
     with monkeypatch.context() as once:

@@ -5,10 +5,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sentence_transformers.sentence_transformer.evaluation import (
-    EmbeddingSimilarityEvaluator,
-)
-from texts import open_pairs
+from sentence_transformers.sentence_transformer import evaluation
+from texts import open_pairs, rng
 
 from mocose_lib import Encoder
 from mocose_lib.evaluation import sts
@@ -20,9 +18,7 @@ TASKS = ("images2015", "snli2017", "postediting2016")
 
 def vectors_of(sentences, dim=12):
     """Any vectors will do, as long as a sentence always has the same one."""
-    draws = [
-        np.random.default_rng(list(s.encode())).normal(size=dim) for s in sentences
-    ]
+    draws = [rng(list(text.encode())).normal(size=dim) for text in sentences]
     return np.array(draws, np.float32).reshape(len(sentences), dim)
 
 
@@ -46,7 +42,7 @@ def test_equals_sentence_transformers_evaluator():
     frame = open_pairs("snli2017", 150)
     columns = [frame[c].tolist() for c in ("sentence1", "sentence2", "score")]
     options = dict(main_similarity="cosine", write_csv=False)
-    theirs = EmbeddingSimilarityEvaluator(*columns, **options)(Model())
+    theirs = evaluation.EmbeddingSimilarityEvaluator(*columns, **options)(Model())
     ours = evaluate(vectors_of, {"snli": frame})["snli all"]
     assert ours == pytest.approx(100 * theirs["spearman_cosine"], abs=1e-6)
 

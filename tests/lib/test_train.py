@@ -142,9 +142,7 @@ VARIANTS = {
 
 # --- devices ---
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_all_of_a_step_happens_on_the_device_of_the_encoder(
-    encoder, monkeypatch, variant
-):
+def test_a_step_happens_on_the_encoders_device(encoder, monkeypatch, variant):
     """The device "meta" computes nothing, but refuses what lies elsewhere."""
     plain = torch.optim.AdamW  # no fused optimiser knows "meta"
     monkeypatch.setattr(trainer, "AdamW", lambda groups, lr, fused: plain(groups))

@@ -21,6 +21,7 @@ from mocose_study.fast import logistic
 
 AGREEMENT = 0.9  # points: one row of the smallest split is 1.25
 words = partial(hashed_words, dim=48)
+THEIRS = dict(n_splits=10, shuffle=True, random_state=1111)  # SentEval's folds
 FITS = {"plain": transfer.fit_predict, "fast": logistic.fit_predict}
 each_fit = pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
 
@@ -86,12 +87,13 @@ def split_scores(x, y, split):
     train, dev, test = (np.flatnonzero(split == n) for n in ("train", "dev", "test"))
     folds = [(train, dev)]
     if not len(dev):
-        cut = StratifiedKFold(10, shuffle=True, random_state=1111)
-        folds = [(train[a], train[b]) for a, b in cut.split(train, y[train])]
-    means = {
-        s: np.mean([accuracy(x, y, a, b, s) for a, b in folds])
-        for s in transfer.STRENGTHS
-    }
+        cut = StratifiedKFold(**THEIRS).split(train, y[train])
+        folds = [(train[a], train[b]) for a, b in cut]
+
+    def mean(strength):
+        return np.mean([accuracy(x, y, a, b, strength) for a, b in folds])
+
+    means = {strength: mean(strength) for strength in transfer.STRENGTHS}
     guess = fitted(x, y, train, max(means, key=means.get)).predict(x[test])
     return 100 * max(means.values()), 100 * (guess == y[test]).mean(), guess
 
@@ -153,10 +155,7 @@ def test_f1_is_of_the_label_that_sorts_last_by_hand():
 
 def test_folds_are_sentevals_and_hold_each_row_out_once():
     y = np.repeat([0, 1], [70, 30])
-    fold, theirs = (
-        transfer.folds(y),
-        StratifiedKFold(10, shuffle=True, random_state=1111),
-    )
+    fold, theirs = transfer.folds(y), StratifiedKFold(**THEIRS)
     for i, (_, held) in enumerate(theirs.split(y, y)):
         assert (np.flatnonzero(fold == i) == held).all() and y[held].sum() == 3
     with pytest.raises(InputError, match="a class has 3 rows"):
@@ -171,32 +170,28 @@ def test_pairs_of_three_classes_have_no_f1_though_the_test_has_two():
 
 
 # --- evaluate ---
-@pytest.fixture(scope="module")
-def scores():
-    """Those of `evaluate`, which encodes each distinct sentence once."""
-    calls, tasks = [], made_tasks()
+BAD = [(np.nan, "NaN"), (1.0, "all embeddings are equal")]
+
+
+@pytest.mark.parametrize(("value", "reason"), BAD)
+def test_bad_embeddings_of_one_task_leave_the_others(caplog, value, reason):
+    """And `evaluate` encodes each distinct sentence once."""
+    calls, every = [], made_tasks()
     encode = lambda texts: calls.append(list(texts)) or words(texts)  # noqa: E731
-    measured = transfer.evaluate(encode, tasks, logistic.fit_predict)
+    scores = transfer.evaluate(encode, every, logistic.fit_predict)
     assert len(calls) == 1 and len(calls[0]) == len(set(calls[0]))
-    return measured
-
-
-@pytest.mark.parametrize(
-    ("value", "reason"), [(np.nan, "NaN"), (1.0, "all embeddings are equal")]
-)
-def test_bad_embeddings_of_one_task_leave_the_others(scores, caplog, value, reason):
-    tasks = {name: made_tasks()[name] for name in ("three", "whole")}
+    tasks = {name: every[name] for name in ("three", "whole")}
     spoilt = set(tasks["whole"]["sentence"])
 
-    def encode(sentences):
+    def spoiling(sentences):
         x = words(sentences)
         x[[s in spoilt for s in sentences]] = value
         return x
 
     with caplog.at_level(logging.WARNING):
-        left = transfer.evaluate(encode, tasks, logistic.fit_predict)
+        left = transfer.evaluate(spoiling, tasks, logistic.fit_predict)
     assert "transfer task whole is left out" in caplog.text and reason in caplog.text
-    names = {f"{task} {split}" for task in made_tasks() for split in ("dev", "test")}
+    names = {f"{task} {split}" for task in every for split in ("dev", "test")}
     assert set(scores) == names | {"pair test F1"} and len(caplog.records) == 1
     assert math.isnan(left["whole test"])
     assert left["three test"] == scores["three test"]

@@ -28,13 +28,6 @@ MODEL = "encoder.model."
 WORDS = f"{MODEL}embeddings.word_embeddings.weight"
 
 
-@pytest.fixture
-def double():
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
-
-
 class Plain:
     """The parameters of both branches as dictionaries, and their training by steps."""
 

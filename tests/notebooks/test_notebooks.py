@@ -11,7 +11,6 @@ from mocose_lib import InputError
 from mocose_study.results import tables
 
 EMA = ROOT / "notebooks" / "04_ema.ipynb"
-SHORT = {"steps": 2, "eval_every": 1}
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -59,9 +58,9 @@ def test_it_draws_and_judges_all_runs(path, smoke_study, monkeypatch):
 def test_papermill_gives_a_figure_with_ones_own_decays(smoke_study, monkeypatch):
     monkeypatch.setenv("MOCOSE_STUDY", str(smoke_study))
     monkeypatch.setenv("MOCOSE_WORKERS", "0")
-    own = {"profile": "smoke", "run_missing": True, "mine": {}, "changes": SHORT}
+    own = {"profile": "smoke", "run_missing": True, "mine": {}}
     out, quiet = smoke_study / EMA.name, {"progress_bar": False}
-    own |= {"decays": [0.6, 0.7, 0.8]}
+    own |= {"decays": [0.6, 0.7, 0.8], "changes": {"steps": 2, "eval_every": 1}}
     papermill.execute_notebook(EMA, out, own, kernel_name="python3", **quiet)
     table = (smoke_study / "figures" / "smoke" / "04_ema.csv").read_text()
     labels = [line.split(",")[0] for line in table.splitlines()[1:]]
@@ -73,16 +72,16 @@ def test_papermill_gives_a_figure_with_ones_own_decays(smoke_study, monkeypatch)
     assert not list((smoke_study / "data" / "runs").glob("smoke/*"))
 
 
-@pytest.mark.parametrize(
-    ("parameters", "told"),
-    [
-        ({"decay": [0.7]}, "no parameter of this notebook 'decay'; choose one of"),
-        ({"decays": 0.7}, "decays = 0.7 is no list; give one, as"),
-    ],
-    ids=str,
-)
-def test_a_wrong_parameter_ends_in_one_sentence(
-    parameters, told, smoke_study, monkeypatch
-):
+WRONG = [
+    ({"decay": [0.7]}, "no parameter of this notebook 'decay'; choose one of"),
+    ({"decays": 0.7}, "decays = 0.7 is no list; give one, as"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "told"), WRONG, ids=str)
+def test_a_wrong_parameter_is_one_sentence(wrong, told, smoke_study, monkeypatch):
+    started = lambda *a, **b: pytest.fail("a run started")  # noqa: E731
+    monkeypatch.setattr("mocose_study.results.opened.run_grid", started)
+    wrong = {"profile": "smoke", "run_missing": True, **wrong}
     with pytest.raises(InputError, match=told):
-        execute(EMA, smoke_study, monkeypatch, **{"profile": "smoke", **parameters})
+        execute(EMA, smoke_study, monkeypatch, **wrong)

@@ -61,19 +61,17 @@ def made(folder):
 
 
 @pytest.mark.parametrize("units", [True, False])
-def test_half_precision_is_left_out_where_the_processor_has_no_units(
-    pretrained, monkeypatch, units
-):
+def test_bf16_is_left_out_without_units_for_it(pretrained, monkeypatch, units):
     monkeypatch.setattr(p, "fast_in_bf16", lambda device: units)
     half, whole = (replace(SMALL, bf16=bf16, steps=2) for bf16 in (True, False))
     weights = [made(pretrained(name, c))[1] for name, c in (("h", half), ("w", whole))]
     assert (weights[0] != weights[1]) is units
 
 
-@pytest.mark.parametrize(
-    "kind, drawn",
-    [("contiguous", "36bfcb8fd78e27a4"), ("sentences", "377d09cec86e770b")],
-)
+DRAWN = [("contiguous", "36bfcb8fd78e27a4"), ("sentences", "377d09cec86e770b")]
+
+
+@pytest.mark.parametrize("kind, drawn", DRAWN)
 def test_the_numbers_drawn_are_those_of_the_committed_encoders(kind, drawn):
     """And they are functions of seed and number of the batch."""
     texts = [[5 + (7 * i + j) % 395 for j in range(3 + i % 30)] for i in range(300)]
@@ -129,9 +127,7 @@ def test_the_loss_is_that_of_the_whole_model(documents):
     assert training.loss(batch).item() == pytest.approx(expected.item(), rel=1e-4)
 
 
-def test_it_is_tried_out_on_the_way_and_goes_on_as_if_it_had_not(
-    pretrained, documents, words, study
-):
+def test_a_trial_on_the_way_changes_no_weight(pretrained, documents, words, study):
     """Of six steps, behind the third; the weights then are not those at the end."""
     seen = []
 
@@ -153,9 +149,7 @@ def test_the_learning_rate_by_hand():
     assert [factor(step) for step in (0, 2, 4, 7, 10)] == [0.0, 0.5, 1.0, 0.5, 0.0]
 
 
-def test_a_checkpoint_of_other_settings_is_refused_and_a_damaged_one_dropped(
-    pretrained, study, caplog
-):
+def test_a_checkpoint_of_others_is_refused_a_damaged_one_dropped(pretrained, caplog):
     path = pretrained("one") / "state.pt"
     with pytest.raises(InputError, match="belongs to other settings"):
         pretrained("one", replace(SMALL, lr=0.1))

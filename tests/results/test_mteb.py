@@ -9,21 +9,15 @@ from mocose_study.data import benchmarks
 from mocose_study.data.encoders import locate
 from mocose_study.results.mteb_model import MTEBModel
 
-NAMES = {
-    "STS-B": "STSBenchmark",
-    "SICK-R": "SICK-R",
-}  # of MTEB; the others have one name
-
 
 def scored_by_mteb(model, pairs, name="STS12", cache=False):
-    task = mteb.get_task(name)
+    task = mteb.get_task("STSBenchmark" if name == "STS-B" else name)
     columns = {c: pairs[c].tolist() for c in ("sentence1", "sentence2", "score")}
     task.dataset = datasets.DatasetDict({"test": datasets.Dataset.from_dict(columns)})
     task.data_loaded = True
     results = mteb.ResultCache() if cache else None
-    (result,) = mteb.evaluate(
-        model, [task], cache=results, show_progress_bar=False
-    ).task_results
+    options = dict(cache=results, show_progress_bar=False)
+    (result,) = mteb.evaluate(model, [task], **options).task_results
     return 100 * result.get_score()
 
 
@@ -32,20 +26,15 @@ def encode():
     return Encoder.load(locate("tiny"), pooling="mean").encode
 
 
-def test_the_open_pairs_have_the_same_scores(encode):
-    tables = benchmarks.test_tables("open")
+@pytest.mark.parametrize("benchmark", ["open", "real"])
+def test_the_tasks_have_the_same_scores(encode, benchmark, request):
+    if benchmark == "real":
+        request.getfixturevalue("real_data")
+    tables = benchmarks.test_tables(benchmark)
     ours = evaluate(encode, tables)
     for name, pairs in tables.items():
-        theirs = scored_by_mteb(MTEBModel(encode), pairs)
-        assert theirs == pytest.approx(ours[f"{name} all"], abs=0.1)
-
-
-def test_the_seven_tasks_have_the_same_scores(real_data, encode):
-    tables = benchmarks.test_tables("real")
-    ours = evaluate(encode, tables)
-    for name, pairs in tables.items():
-        task = name.removesuffix(" test")
-        theirs = scored_by_mteb(MTEBModel(encode), pairs, NAMES.get(task, task))
+        task = name.removesuffix(" test") if benchmark == "real" else "STS12"
+        theirs = scored_by_mteb(MTEBModel(encode), pairs, task)
         assert theirs == pytest.approx(ours[f"{name} all"], abs=0.1)
 
 
@@ -56,9 +45,7 @@ def test_mtebs_cache_on_disk_keeps_two_models_apart(encode, monkeypatch, tmp_pat
     def starts(sentences):
         return encode([" ".join(s.split()[:2]) for s in sentences])
 
-    models = [encode, starts, encode]
-    first, other, again = [
-        scored_by_mteb(MTEBModel(e), pairs, cache=True) for e in models
-    ]
+    models = map(MTEBModel, (encode, starts, encode))
+    first, other, again = [scored_by_mteb(m, pairs, cache=True) for m in models]
     assert again == pytest.approx(first, abs=1e-3)
     assert other != pytest.approx(first, abs=1)

@@ -1,13 +1,11 @@
 """What every section notebook calls: sections with own numbers, answers, Try it."""
 
-from types import SimpleNamespace
-
 import pytest
 from made_up import EMA, SCORES, write_section
 from matplotlib import pyplot as plt
 
 from mocose_study.config import InputError
-from mocose_study.results import ledger, notebook, tables
+from mocose_study.results import ledger, tables
 from mocose_study.results.notebook import answer, open_section, source
 from mocose_study.results.opened import Opened
 from mocose_study.sections import FUNCTIONS, SECTIONS
@@ -54,19 +52,19 @@ def test_a_two_way_section_is_a_matrix_beside_the_papers(study):
     assert titles == ["ours, profile tiny", "the paper"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ({"name": "emma"}, "there is no section 'emma'; choose one of"),
-        ({"name": "ema", "profile": "huge"}, "there is no profile 'huge'"),
-        ({"name": "ema", "decay": [0.5]}, "'decay'; choose one of decays"),
-        ({"name": "ema", "decays": 0.5}, "decays = 0.5 is no list"),
-        ({"name": "ema", "decays": [1.5]}, "ema_decay"),
-        ({"name": "ema", "changes": {"stepz": 1}}, "did you mean 'steps'"),
-        ({"name": "ema", "seeds": 3}, r"seeds = 3 is not possible; give None, or \[0"),
-        ({"name": "ema", "seeds": ["0"]}, "seeds = "),
-    ],
-)
+WRONG = [
+    ({"name": "emma"}, "there is no section 'emma'; choose one of"),
+    ({"name": "ema", "profile": "huge"}, "there is no profile 'huge'"),
+    ({"name": "ema", "decay": [0.5]}, "'decay'; choose one of decays"),
+    ({"name": "ema", "decays": 0.5}, "decays = 0.5 is no list"),
+    ({"name": "ema", "decays": [1.5]}, "ema_decay"),
+    ({"name": "ema", "changes": {"stepz": 1}}, "did you mean 'steps'"),
+    ({"name": "ema", "seeds": 3}, r"seeds = 3 is not possible; give None, or \[0"),
+    ({"name": "ema", "seeds": ["0"]}, "seeds = "),
+]
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), WRONG)
 def test_wrong_parameters_are_one_sentence(study, arguments, sentence):
     with pytest.raises(InputError, match=sentence) as told:
         open_section(**arguments)
@@ -99,16 +97,6 @@ def test_own_numbers_stand_among_the_papers(study):
     assert [text.get_text() for text in axes.get_yticklabels()] == labels
 
 
-def test_a_parameter_that_the_notebook_does_not_have_is_refused(monkeypatch):
-    cells = ["", "profile = 'tiny'\ndecays = [0.5]", "# Parameters\ndecays = 1"]
-    shell = SimpleNamespace(user_ns={"In": cells})
-    monkeypatch.setattr(notebook, "get_ipython", lambda: shell)
-    notebook.check_parameters()
-    cells[2] = '# Parameters\nprofile = "quick"\ndecay = [0.6]\n'
-    with pytest.raises(InputError, match="no parameter of this notebook 'decay'"):
-        open_section("ema")
-
-
 def test_an_answer_has_numbers_of_the_runs_and_warns_of_another_verdict(study):
     sentence = "It is {effect} better ({low} to {high}; n = {n}; the paper {paper})."
     asked = ("mocose-ema-not-099", "supported", sentence)
@@ -129,9 +117,7 @@ def test_the_source_is_the_librarys():
     assert text.count("```python\ndef ") == 2
 
 
-def test_one_more_point_is_trained_and_drawn_into_the_figure(
-    study, monkeypatch, capsys
-):
+def test_one_more_point_is_trained_and_drawn(study, monkeypatch, capsys):
     monkeypatch.setattr(f"{OPENED}.TRIED", "smoke")
     write_section()
     opened = open_section("ema", "tiny", [0, 1, 2])

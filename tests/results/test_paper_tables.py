@@ -21,9 +21,8 @@ def averages(name: str) -> pd.DataFrame:
     tasks = next((t for t in (STS, TRANSFER) if {*t, "avg"} == set(table.metric)), None)
     if tasks is None:
         return pd.DataFrame()
-    points = table[list(table)[:-2]].apply(
-        lambda row: " & ".join(f"{k}={v}" for k, v in row.items()), axis=1
-    )
+    named = lambda row: " & ".join(f"{k}={v}" for k, v in row.items())  # noqa: E731
+    points = table[list(table)[:-2]].apply(named, axis=1)
     table = table.assign(row=points, value=table.value.astype(float))
     wide = table.pivot(index="row", columns="metric", values="value")
     assert wide.notna().all(axis=None), f"{name}: a task is missing"

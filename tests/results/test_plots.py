@@ -58,10 +58,8 @@ def test_a_figure_is_the_same_bytes_with_its_table_beside_it(study):
 def test_curves_are_the_mean_of_the_seeds_at_each_step():
     runs = pd.MultiIndex.from_product([(0, 1, 2), (2, 4)], names=["seed", "step"])
     history = runs.to_frame(index=False).assign(label="MoCoSE")
-    history["u"], history["a"] = (
-        -history["step"] - history["seed"],
-        history["step"] / 10,
-    )
+    history["u"] = -history["step"] - history["seed"]
+    history["a"] = history["step"] / 10
     ax = plots.curves(history, "a", "a", "u", "u").axes[0]
     mean = next(line for line in ax.lines if line.get_label() == "MoCoSE").get_xydata()
     np.testing.assert_allclose(mean, [[-3, 0.2], [-5, 0.4]])

@@ -105,11 +105,6 @@ def page(site: Path, name: str) -> BeautifulSoup:
     return BeautifulSoup((site / f"{name}.html").read_text("utf-8"), "html.parser")
 
 
-@pytest.fixture
-def start(site) -> BeautifulSoup:
-    return page(site, "00_start_here")
-
-
 def test_nothing_is_loaded_from_elsewhere_and_no_harm_survives(site):
     for path in site.glob("*.html"):
         loads = page(site, path.stem).select("[src], link[href]")
@@ -132,7 +127,8 @@ def test_nothing_is_executed_and_no_file_comes_in(site):
     assert len(paths) == 5 and not [x for x in paths if b"SECRET" in x.read_bytes()]
 
 
-def test_equations_are_mathml_and_notebooks_are_linked(start):
+def test_equations_are_mathml_and_notebooks_are_linked(site):
+    start = page(site, "00_start_here")
     inline, block = start.select("math")
     assert inline.get_text("", strip=True) == "η=0.85"
     assert block["display"] == "block" and "$" not in start.main.get_text()
@@ -141,7 +137,8 @@ def test_equations_are_mathml_and_notebooks_are_linked(start):
     assert (first, second) == ("00 Start", "04 How fast?")
 
 
-def test_code_is_folded_behind_its_results_and_controls_are_text(site, start):
+def test_code_is_folded_behind_its_results_and_controls_are_text(site):
+    start = page(site, "00_start_here")
     first = start.select_one("main details")
     assert "parameters" in first.get_text() and "answer" in first.get_text()
     assert "It does." in first.find_previous_sibling(class_="output").get_text()

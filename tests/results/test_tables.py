@@ -95,10 +95,8 @@ def test_differences_are_of_the_seeds_that_both_have(runs):
 
 def test_the_queues_staleness_is_measured_at_three_moments(study):
     config = EMA.config("0.5", "tiny", 0)  # equation 4 gives 2 + 512 / 64
-    measured = [
-        {"step": step, "n": [256, 256], "retained": [1.0, kept]}
-        for step, kept in ((1, 0.75), (2, 0.5), (3, 0.0))
-    ]
+    kept = {1: 0.75, 2: 0.5, 3: 0.0}.items()
+    measured = [{"step": s, "n": [256, 256], "retained": [1.0, k]} for s, k in kept]
     write(config, progress={"staleness": measured})
     # keys that are left: 448, 384 and 256, which are 7, 6 and 4 batches
     assert tables.staleness(EMA, "tiny", [0]).loc["0.5"].tolist() == [10, 9, 8, 6, 0.5]

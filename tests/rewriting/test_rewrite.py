@@ -8,16 +8,9 @@ from string import ascii_lowercase
 import numpy as np
 import pytest
 import torch
-from texts import ODD, ROOT, SENTENCES, rng, words
+import transformers as hf
+from texts import ODD, ROOT, SENTENCES, rng
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import (
-    FSMTConfig,
-    FSMTForConditionalGeneration,
-    FSMTTokenizer,
-    PreTrainedTokenizerFast,
-    RobertaConfig,
-    RobertaForMaskedLM,
-)
 
 from mocose_study.rewriting import rewrite
 from mocose_study.rewriting.rewrite import WORD, ContextualWords, drawn_words, replaced
@@ -25,8 +18,8 @@ from mocose_study.rewriting.rewrite import WORD, ContextualWords, drawn_words, r
 SHIPPED = ROOT / "data" / "encoders" / "tiny"
 
 
-def digest(texts: list[str]) -> str:
-    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
+def words(text: str) -> list[str]:
+    return WORD.findall(text)
 
 
 # --- words ---
@@ -66,7 +59,8 @@ def test_typos_are_a_function_of_the_generator_and_leave_what_is_no_word():
     """Where these change, `text_augment.VERSION` has to."""
     typos = (rewrite.with_typos(SENTENCES, 0.3, rng(s)) for s in (1, 1, 2))
     first, again, other = typos
-    assert first == again != other and digest(first) == "6e623a9a69c371f8"
+    digest = hashlib.sha256("\n".join(first).encode()).hexdigest()
+    assert first == again != other and digest[:16] == "6e623a9a69c371f8"
     wrong = rewrite.with_typos(ODD, 1.0, rng())
     assert wrong[1:3] == ODD[1:3] and "(" in wrong[0] and "3.5 %" in wrong[0]
 
@@ -104,9 +98,8 @@ def test_words_are_drawn_by_their_probability(shipped, monkeypatch):
 
 
 def test_as_many_words_are_replaced_or_inserted_as_are_drawn(shipped):
-    inserted, changed = (
-        shipped.rewrite(SENTENCES, 0.4, rng(), x) for x in (True, False)
-    )
+    both = (shipped.rewrite(SENTENCES, 0.4, rng(), x) for x in (True, False))
+    inserted, changed = both
     for text, longer, other in zip(SENTENCES, inserted, changed, strict=True):
         old, left = words(text), iter(words(longer))
         number = max(1, int(0.4 * len(old)))
@@ -136,12 +129,13 @@ def test_a_roberta_with_byte_level_words(tmp_path):
     bpe.decoder = decoders.ByteLevel()
     names = ("bos_token", "pad_token", "eos_token", "unk_token", "mask_token")
     special = dict(zip(names, tokens, strict=False))
-    PreTrainedTokenizerFast(tokenizer_object=bpe, **special).save_pretrained(tmp_path)
+    fast = hf.PreTrainedTokenizerFast(tokenizer_object=bpe, **special)
+    fast.save_pretrained(tmp_path)
     sizes = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=1)
     sizes |= dict(intermediate_size=8, max_position_embeddings=22, pad_token_id=1)
     torch.manual_seed(0)  # other weights may prefer one word
-    settings = RobertaConfig(vocab_size=len(tokens), **sizes)
-    RobertaForMaskedLM(settings).save_pretrained(tmp_path)
+    settings = hf.RobertaConfig(vocab_size=len(tokens), **sizes)
+    hf.RobertaForMaskedLM(settings).save_pretrained(tmp_path)
     filler = ContextualWords(*rewrite.load(str(tmp_path), True))
     assert filler.words == ["hen", "cock", "duck"]
     text = " ".join(["hen"] * 30)  # what the model cannot read stays
@@ -150,28 +144,23 @@ def test_a_roberta_with_byte_level_words(tmp_path):
 
 
 # --- answers of a sequence-to-sequence model ---
-@pytest.fixture
-def wmt19(tmp_path):
-    """A folder with a random translator of the paper's class, of letters."""
+def test_an_answer_is_what_generate_gives_for_the_text_alone(tmp_path, monkeypatch):
+    """Of a random translator of the paper's class, of letters."""
     entries = [*"<s> <pad> </s> <unk>".split(), *ascii_lowercase]
     entries += [letter + "</w>" for letter in ascii_lowercase]
     vocabulary, merges = tmp_path / "vocabulary.json", tmp_path / "merges.txt"
     vocabulary.write_text(json.dumps({entry: i for i, entry in enumerate(entries)}))
     merges.write_text("")
     langs, files = ["en", "de"], map(str, (vocabulary, vocabulary, merges))
-    FSMTTokenizer(langs, *files).save_pretrained(tmp_path)
+    hf.FSMTTokenizer(langs, *files).save_pretrained(tmp_path)
     sizes = {"layers": 1, "ffn_dim": 16, "attention_heads": 2}.items()
     sizes = {f"{s}_{n}": size for s in ("encoder", "decoder") for n, size in sizes}
     sizes |= {f"{s}_vocab_size": len(entries) for s in ("src", "tgt")}
     sizes |= {"d_model": 16, "max_position_embeddings": 40}
-    settings = FSMTConfig(langs=langs, num_beams=2, init_std=0.8, **sizes)
+    settings = hf.FSMTConfig(langs=langs, num_beams=2, init_std=0.8, **sizes)
     torch.manual_seed(3)
-    FSMTForConditionalGeneration(settings).save_pretrained(tmp_path)
-    return tmp_path
-
-
-def test_an_answer_is_what_generate_gives_for_the_text_alone(wmt19, monkeypatch):
-    model, tokenizer = rewrite.load(str(wmt19), False)
+    hf.FSMTForConditionalGeneration(settings).save_pretrained(tmp_path)
+    model, tokenizer = rewrite.load(str(tmp_path), False)
     texts, expected = ["two dogs ran", "a longer text than that", "it"], []
     for text in texts:
         ids = tokenizer(text, return_tensors="pt")["input_ids"]

@@ -4,7 +4,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from texts import SENTENCES, generator
+from texts import articles, generator
 
 from mocose_lib import InputError
 from mocose_study.config import Config, vary
@@ -49,15 +49,13 @@ def test_default_models_are_the_encoder_or_those_of_the_table(study, tiny):
 # --- the cache ---
 @pytest.fixture
 def corpus(study, tmp_path):
-    path = tmp_path / "articles.txt"
-    path.write_text("\n".join([*SENTENCES[:20], "", *SENTENCES[20:35]]))
-    return corpora.load_corpus(str(path), 35)
+    return corpora.load_corpus(str(articles(tmp_path / "articles.txt", 5, 7)), 35)
 
 
 def test_a_corpus_is_rewritten_once(corpus, masked, monkeypatch):
     config = Config(text_augmentation="synonym", encoder=str(masked))
     first = augmented(config, corpus, 0)
-    assert first["document"][:] == [0] * 20 + [1] * 15
+    assert first["document"][:] == [i // 7 for i in range(35)]
     assert len({*first["sentence"]} - {*corpus["sentence"]}) > 30
     monkeypatch.setattr(rewrite, "load", lambda *a: pytest.fail("a model was loaded"))
     text_augment.check(vary(config, augmented_views="target"), corpus)

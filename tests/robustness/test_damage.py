@@ -3,7 +3,6 @@
 Never is a number wrong, never a command run.
 """
 
-import errno
 import hashlib
 import io
 import os
@@ -14,13 +13,12 @@ import socket
 import pytest
 import torch
 from conftest import made
+from texts import full, stop
 
 from mocose_lib import InputError
 from mocose_study.data import checkpoint as checkpoints
 from mocose_study.runs import run as runs
 from mocose_study.runs.files import read_run, run_file
-
-FLIPS = 4
 
 
 @pytest.fixture
@@ -31,9 +29,6 @@ def interrupted(small, eager, monkeypatch, caplog):
     """
     config = small()
     metrics = read_run(made(config, "whole"))["metrics"]
-
-    def stop(*_):
-        raise KeyboardInterrupt
 
     with monkeypatch.context() as once, pytest.raises(KeyboardInterrupt):
         once.setattr(runs, "write_run", stop)
@@ -56,7 +51,7 @@ def test_damaged_checkpoints_change_no_number(interrupted):
     """Flipped bits anywhere, and files that are cut off anywhere."""
     content, ends_well = interrupted
     rng = random.Random(0)
-    for _ in range(FLIPS):
+    for _ in range(4):
         damaged = bytearray(content)
         damaged[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
         ends_well(damaged)
@@ -83,12 +78,8 @@ def test_a_hostile_checkpoint_runs_nothing(interrupted, tmp_path):
         assert not marker.exists()
 
 
-def test_a_full_disk_costs_no_training_and_is_one_sentence(
-    small, eager, monkeypatch, caplog
-):
-    def full(*_, **__):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
+def test_a_full_disk_costs_no_training(small, eager, monkeypatch, caplog):
+    """And it is one sentence."""
     config = small()
     expected = read_run(made(config, "whole"))["metrics"]
     monkeypatch.setattr(checkpoints, "write_atomically", full)

@@ -39,9 +39,10 @@ def make_all(configs) -> None:
         made(config, "kills")
 
 
-@pytest.mark.parametrize(
-    "kills, steps, seeds", [(3, 6, 2), pytest.param(50, 60, 12, marks=pytest.mark.slow)]
-)
+SIZES = [(3, 6, 2), pytest.param(50, 60, 12, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("kills, steps, seeds", SIZES)
 def test_kills_lose_no_run_and_change_no_number(small, study, kills, steps, seeds):
     sizes = {"steps": steps, "eval_every": steps // 2}
     configs = [small(seed=seed, **sizes) for seed in range(seeds)]

@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 
 import nbformat
@@ -18,6 +17,7 @@ import psutil
 import pytest
 from conftest import link_shipped
 from filelock import FileLock
+from made_up import write
 from nbformat.v4 import new_code_cell, new_notebook
 from texts import ROOT, wait_for
 
@@ -25,7 +25,6 @@ from mocose_lib import InputError
 from mocose_study.config import configure
 from mocose_study.data import sources
 from mocose_study.runs import study as make
-from mocose_study.runs.files import run_file, write_run
 from mocose_study.sections import SECTIONS
 
 LOOPBACK = """
@@ -44,7 +43,6 @@ while Path("stop").exists():
     time.sleep(0.1)
 """
 RUNS = make.configs_of("04_ema", "smoke")
-EMPTY = {"inputs": {}, "metrics": {}, "progress": {}, "stamp": {}}
 
 
 @pytest.fixture
@@ -66,8 +64,7 @@ def folder(tmp_path, monkeypatch):
     for name in ("04_ema", "12$(touch x);", "11 copy (1)"):
         nbformat.write(book, place / "notebooks" / f"{name}.ipynb")
     for run in RUNS:  # files that are made up
-        record = {"config": asdict(run), "seconds": 7200.0, **EMPTY}
-        write_run(run_file(run, "smoke"), record)
+        write(run, profile="smoke")
     return place
 
 
@@ -77,17 +74,13 @@ def start(folder, **variables):
         pytest.skip("make works with .venv, which is not here")
     command = ["make", "-f", ROOT / "Makefile", "-o", ".venv/installed", "study"]
     given = {"CORES": "1"} | variables
-    return subprocess.Popen(
-        [*command, *(f"{name}={value}" for name, value in given.items())],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        # these tests may themselves be started by make
-        env={k: v for k, v in os.environ.items() if not k.startswith("MAKE")},
-        # a shell has its background jobs, and all that they start, ignore Ctrl-C
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    command += [f"{name}={value}" for name, value in given.items()]
+    streams = dict(stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    # these tests may themselves be started by make
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+    # a shell has its background jobs, and all that they start, ignore Ctrl-C
+    heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
+    return subprocess.Popen(command, cwd=folder, env=env, preexec_fn=heed, **streams)
 
 
 def at_work(folder) -> list[psutil.Process]:
@@ -114,10 +107,11 @@ HARMS = {
 }
 
 
-def test_what_is_missing_changed_or_old_is_made_again_and_nothing_else(
-    folder, capsys, monkeypatch
-):
-    """In a home that is none, and beside another kernel of the same name."""
+def test_what_is_missing_changed_or_old_is_made(folder, capsys, monkeypatch):
+    """And nothing else.
+
+    In a home that is none, and beside another kernel of the same name.
+    """
     kernel = folder / "jupyter" / "kernels" / "python3"
     kernel.mkdir(parents=True)
     (kernel / "kernel.json").write_text('{"argv": ["false"], "display_name": "other"}')
@@ -303,9 +297,10 @@ def test_the_study_needs_no_network(tmp_path):
 
 
 # --- on a cluster ---
-@pytest.mark.parametrize(
-    "profile", ["base", pytest.param("tiny", marks=pytest.mark.slow)]
-)
+PROFILES = ["base", pytest.param("tiny", marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
 def test_a_job_is_a_notebooks_runs_or_of_large_encoders_those_of_a_seed(profile):
     dry = "--dry-run --nolock --forceall --printshellcmds --cores 8 --set-threads"
     command = [sys.executable, "-m", "snakemake", *dry.split(), "runs=2", "--config"]

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import SMALL, made
-from texts import ROOT
+from texts import ROOT, stop
 
 from mocose_lib import InputError, trainer
 from mocose_study.config import Config
@@ -32,10 +32,6 @@ def plain(path):
         pytest.fail(f"{name} is there")
 
     return json.loads(path.read_text(), parse_constant=refuse)
-
-
-def stop(*_, **__):
-    raise KeyboardInterrupt
 
 
 # --- a run ---
@@ -69,9 +65,7 @@ def test_a_run_file_says_what_was_done_with_what(finished, study):
 
 
 @pytest.mark.parametrize("place", ["train", "evaluate", "write"])
-def test_an_interrupted_run_ends_with_the_same_numbers(
-    small, eager, monkeypatch, place
-):
+def test_an_interruption_changes_no_number(small, eager, monkeypatch, place):
     """And its seconds count the part before the interruption."""
     config, real, calls = small(), trainer.Trainer.optimise, iter(range(1, 99))
     whole = read_run(made(config, "whole"))
@@ -79,11 +73,9 @@ def test_an_interrupted_run_ends_with_the_same_numbers(
     def optimise(*arguments):
         return stop() if next(calls) == 4 else real(*arguments)
 
-    places = {
-        "train": (trainer.Trainer, "optimise", optimise),
-        "evaluate": (measure, "evaluate", stop),
-        "write": (run, "write_run", stop),
-    }
+    places = {"train": (trainer.Trainer, "optimise", optimise)}
+    places |= {"evaluate": (measure, "evaluate", stop)}
+    places |= {"write": (run, "write_run", stop)}
     with monkeypatch.context() as once, pytest.raises(KeyboardInterrupt):
         once.setattr(*places[place])
         made(config, "broken")
@@ -94,9 +86,7 @@ def test_an_interrupted_run_ends_with_the_same_numbers(
     assert record["seconds"] >= record["progress"]["seconds"] > 0
 
 
-def test_a_run_goes_on_with_other_code_and_its_file_names_both(
-    small, eager, monkeypatch
-):
+def test_a_run_of_two_codes_names_both(small, eager, monkeypatch):
     codes = [{"commit": "a", "dirty": False}, {"commit": "b", "dirty": True}]
     with monkeypatch.context() as first, pytest.raises(KeyboardInterrupt):
         first.setattr(run, "code_at", lambda: codes[0])
@@ -140,9 +130,7 @@ def mine(folder):
 
 
 @pytest.mark.parametrize("name", ["benchmark", "corpus"])
-def test_a_file_that_is_edited_while_a_run_trains_ends_it_without_a_run_file(
-    small, study, monkeypatch, eager, name
-):
+def test_a_file_that_is_edited_ends_a_run(small, study, monkeypatch, eager, name):
     pairs, text = mine(study), study / "mine.txt"
     text.write_text("".join(f"Sentence {i} of a text.\n" for i in range(99)))
     config = small(benchmark=str(pairs), dev=str(pairs), corpus=str(text))
@@ -168,9 +156,7 @@ def test_bf16_is_refused_where_the_processor_is_slow_at_it(small, monkeypatch):
     processor.check_precision(small(precision="bf16"), "cpu")
 
 
-def test_it_is_said_that_captions_choose_where_no_pairs_of_ones_own_do(
-    small, study, caplog
-):
+def test_it_is_said_that_captions_choose_if_no_own_pairs_do(small, study, caplog):
     run.warn_once.cache_clear()
     own = str(mine(study))
     run.prepare([small(), small(benchmark=own, dev=own)])
@@ -242,13 +228,8 @@ def test_a_damaged_run_file_is_named_and_the_run_is_made_again(small):
         read_run(other)
 
 
-FORGED = [
-    {"metrics": [1]},
-    {"metrics": {"sts_avg": "50"}},
-    {"seconds": {}},
-    {"progress": {"history": [1, 2]}},
-    {"defaults": "first"},
-]
+FORGED = [{"metrics": [1]}, {"metrics": {"sts_avg": "50"}}, {"seconds": {}}]
+FORGED += [{"progress": {"history": [1, 2]}}, {"defaults": "first"}]
 
 
 @pytest.mark.parametrize("parts", FORGED, ids=str)
@@ -271,16 +252,9 @@ def test_a_run_file_that_is_a_pipe_is_damaged_and_is_not_waited_for(study):
 
 
 # --- grids ---
-@pytest.fixture
-def cheap(small):
-    """Configs whose runs take no time."""
-    return lambda seed: small(method="untrained", seed=seed)
-
-
-def test_a_grid_skips_what_is_done_and_a_failing_run_does_not_stop_the_others(
-    cheap, monkeypatch
-):
-    done, failing, good = configs = [cheap(seed) for seed in (3, 4, 5)]
+def test_a_grid_skips_what_is_done_and_goes_on_behind_what_fails(small, monkeypatch):
+    configs = [small(method="untrained", seed=seed) for seed in (3, 4, 5)]
+    done, failing, good = configs
     before, real = made(done).stat().st_mtime_ns, run.measured
 
     def measured(config, *rest):
@@ -307,10 +281,8 @@ def test_the_number_of_workers_may_come_from_the_environment(monkeypatch):
             run.worker_count(wanted)
 
 
-def test_the_bar_counts_the_steps_of_all_runs_that_have_yet_to_be_made(
-    small, eager, monkeypatch, capsys
-):
-    """Without those that a checkpoint has, and those of what is not trained."""
+def test_the_bar_counts_steps_to_be_made(small, eager, monkeypatch, capsys):
+    """Of all runs, without those that a checkpoint has, or what is not trained."""
     half = small(seed=1)
     with monkeypatch.context() as once, pytest.raises(KeyboardInterrupt):
         once.setattr(measure, "evaluate", stop)

@@ -4,19 +4,16 @@ import math
 
 import pytest
 import torch
-from making import built
+from making import HEADER, built, triplets
 from texts import open_sentences
 from torch.nn import functional as F
 
 from mocose_lib import InputError
 from mocose_lib.loss import info_nce
 from mocose_study.systems import ct
+from mocose_study.systems import simcse_supervised as supervised
 from mocose_study.systems.ct import ContrastiveTension, tension
-from mocose_study.systems.simcse_supervised import (
-    SupervisedSimCSE,
-    read_triplets,
-    triplet_loss,
-)
+from mocose_study.systems.simcse_supervised import SupervisedSimCSE, triplet_loss
 
 SENTENCES = open_sentences(32, start=50)
 
@@ -49,14 +46,8 @@ def test_of_weight_1_it_is_info_nce_with_the_contradictions_as_negatives():
         torch.testing.assert_close(found, expected)
 
 
-def triplets(path, rows=24):
-    lines = ["\t".join(SENTENCES[(i + j) % 32] for j in range(3)) for i in range(rows)]
-    path.write_text("\n".join(["sent0\tsent1\thard_neg", *lines]) + "\n")
-    return path
-
-
 def test_without_hard_negatives_it_is_simcse_on_pairs(small, tmp_path):
-    path = str(triplets(tmp_path / "t.tsv"))
+    path = str(triplets(tmp_path / "t.tsv", open_sentences(96)))
     options = dict(hard_negatives=False, dropout=0.0, triplets=path)
     system = built(SupervisedSimCSE, small(method="simcse_supervised", **options))
     ids = system.encoder.tokenize(SENTENCES)
@@ -74,15 +65,16 @@ USELESS = {
 
 
 def test_triplets_are_quoted_or_not_and_a_useless_file_is_one_sentence(tmp_path):
-    frame = read_triplets(triplets(tmp_path / "t.tsv"))
-    assert list(frame.columns) == ["sent0", "sent1", "hard_neg"] and len(frame) == 24
+    frame = supervised.read_triplets(triplets(tmp_path / "t.tsv", SENTENCES[:24]))
+    assert list(frame.columns) == HEADER and len(frame) == 8
     (tmp_path / "t.csv").write_text('sent0,sent1,hard_neg\n"a, b",c,"null"\n')
-    assert read_triplets(tmp_path / "t.csv").values.tolist() == [["a, b", "c", "null"]]
+    (row,) = supervised.read_triplets(tmp_path / "t.csv").to_numpy().tolist()
+    assert row == ["a, b", "c", "null"]
     for text, told in USELESS.items():
         path = tmp_path / told[:5]
         path.write_text(text)
         with pytest.raises(InputError, match=f"^{told}"):
-            read_triplets(path)
+            supervised.read_triplets(path)
 
 
 def test_tension_in_loops():

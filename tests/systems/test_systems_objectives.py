@@ -185,11 +185,11 @@ def test_the_loss_is_that_of_mean_positives_and_of_masked_words(spanned, monkeyp
 
 def test_a_corpus_without_documents_or_with_short_ones_is_refused(spanned, tmp_path):
     plain = str(articles(tmp_path / "sentences.txt", 1, 64))
-    few = r"has 10 documents of 64 tokens .* batch_size = 11 needs"
-    for changes, sentence in (
-        (dict(corpus=plain, corpus_size=64), "has no documents"),
-        (dict(batch_size=11), few),
-        (dict(max_length=80), "reads only 75 tokens"),
-    ):
+    told = {
+        "has no documents": dict(corpus=plain, corpus_size=64),
+        "has 10 documents of 64 tokens .* batch_size = 11 needs": dict(batch_size=11),
+        "reads only 75 tokens": dict(max_length=80),
+    }
+    for sentence, changes in told.items():
         with pytest.raises(InputError, match=sentence):
             fit(spanned(**changes), bar=False)

@@ -61,13 +61,9 @@ def test_a_sentence_is_the_average_of_its_known_words(small, tmp_path):
 
 def test_of_an_archive_the_widest_vectors_are_read(tmp_path):
     """As glove.6B.zip, which has four files."""
-    path = tmp_path / "glove.zip"
+    path, texts = tmp_path / "glove.zip", ["a 1\nb 2\n", "a 1 2\nb 3 4\n", "a 9\n"]
     with zipfile.ZipFile(path, "w") as archive:
-        for name, text in (
-            ("a", "a 1\nb 2\n"),
-            ("b", "a 1 2\nb 3 4\n"),
-            ("c", "a 9\n"),
-        ):
+        for name, text in zip("abc", texts, strict=True):
             archive.writestr(name, text)
     assert read_vectors(path).to_numpy().tolist() == [[1, 2], [3, 4]]
     path.write_bytes(path.read_bytes()[:40])

@@ -22,14 +22,11 @@ def test_without_dropout_their_losses_are_ours_at_every_step(small, pooling):
     config = small(method="simcse", pooling=pooling, mlp="never", dropout=0.0)
     ours = built(SimCSE, config).train()
     rates = ("hidden_dropout_prob", "attention_probs_dropout_prob")
-    transformer = Transformer(
-        config.encoder,
-        config_kwargs=dict.fromkeys(rates, 0.0),
-        max_seq_length=config.max_length,
-    )
-    transformer.auto_model.load_state_dict(
-        ours.encoder.model.state_dict(), strict=False
-    )
+    options = dict(config_kwargs=dict.fromkeys(rates, 0.0))
+    options |= dict(max_seq_length=config.max_length)
+    transformer = Transformer(config.encoder, **options)
+    weights = ours.encoder.model.state_dict()
+    transformer.auto_model.load_state_dict(weights, strict=False)
     parts = [transformer, Pooling(transformer.get_embedding_dimension(), pooling)]
     model = theirs.SentenceTransformer(modules=parts, device="cpu")
     mnrl = losses.MultipleNegativesRankingLoss(model, scale=1 / config.temperature)
