@@ -17,11 +17,12 @@ LIBRARY_NEEDS = set(
     "annotated_types pydantic torch transformers safetensors numpy scipy sklearn "
     "jaxtyping tqdm".split()
 )
-# Lines of code: without blank lines, comments and docstrings. Statements are held, too,
-# so that packing them into a line does not pay.
+# The aims are 1,400 lines for the library, 6,700 for both packages, 7,000 for tests. Lines
+# of code, without blank lines, comments and docstrings, are that few. All lines are more,
+# and can only fall. Statements are held, too, so that packing them does not pay.
+LINES = {"library": 1_750, "both": 9_855, "tests": 9_220, "file": 251, "function": 42}
 CODE = {"library": 1_400, "both": 6_700, "tests": 7_000}
 STATEMENTS = {"library": 1_210, "both": 6_470, "tests": 6_520}
-LINES = {"file": 251, "function": 42}
 
 
 def sources(folder: Path) -> list[Path]:
@@ -90,6 +91,7 @@ def test_the_house_is_as_small_as_promised():
     for name, files in (parts | {"tests": sources(ROOT / "tests")}).items():
         lines, statements = map(sum, zip(*map(code_of, files), strict=True))
         assert lines <= CODE[name] and statements <= STATEMENTS[name], name
+        assert sum(map(count, files)) <= LINES[name], name
 
 
 def test_no_line_is_kept_from_the_formatter():
