@@ -46,7 +46,7 @@ class Profile:
     best: dict[str, float]  # the learning rate of systems that have one of their own
 
 
-def _profile(shared: str, width: int, seeds: int, best="none", **own) -> Profile:
+def _profile(shared: str, width: int, seeds: int, best="", **own) -> Profile:
     """A table of `profiles.toml`, with the fields that it shares with others."""
     rates = _READ["best"].get(best, {})
     return Profile(_READ["shared"][shared] | own, width, seeds, rates)

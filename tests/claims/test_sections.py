@@ -3,6 +3,7 @@
 import pytest
 
 from mocose_study.config import PROFILES, InputError, configure
+from mocose_study.results.tables import table_of
 from mocose_study.runs.files import run_id
 from mocose_study.sections import FUNCTIONS, SECTIONS
 from mocose_study.sections.section import (
@@ -174,3 +175,12 @@ def test_the_papers_numbers_are_found_by_label():
     assert SECTIONS["main_results"].paper_values("STS12")["SimCSE"] == 68.40
     assert SECTIONS["simcse_dropout"].paper_values("STS-B dev")["same mask"] == 43.6
     assert SECTIONS["pace"].paper_values() == {}
+
+
+@pytest.mark.parametrize("profile", ["tiny", "mini"])
+def test_a_systems_best_rate_is_what_dev_liked_best(profile):
+    runs = table_of(SECTIONS["rate"], profile).dropna(subset="sts_dev")
+    runs["system"] = runs["label"].str.rsplit(", ", n=2).str[0]
+    best = runs.loc[runs.groupby("system")["sts_dev"].idxmax()]
+    own = best[best["lr"] != PROFILES[profile].fields["lr"]]
+    assert own.set_index("system")["lr"].to_dict() == PROFILES[profile].best
