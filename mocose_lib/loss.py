@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from .shapes import Vectors
+from .shapes import Scalar, Vectors
 
 
 def info_nce(
@@ -15,7 +15,7 @@ def info_nce(
     temperature: float,
     similarity: str = "cosine",
     batch_negatives: bool = False,
-) -> Float[Tensor, ""]:
+) -> Scalar:
     """Mean of -log exp(q.k/t) / (exp(q.k/t) + sum_l exp(q.l/t)) over rows, in nats.
 
     `keys[i]` is the positive of `query[i]`; l runs over `negatives` and, with

@@ -1,4 +1,4 @@
-"""The training loop of all systems: batches, optimiser, checkpoints, best weights."""
+"""The training loop of all systems: batches, steps, checkpoints, best weights."""
 
 import json
 import logging
@@ -11,12 +11,12 @@ from itertools import count
 import numpy as np
 import torch
 from torch import Tensor, cuda, nn
-from torch.optim import AdamW
 from torch.optim.lr_scheduler import LambdaLR
 from tqdm.auto import trange
 
 from .encoder import Encoder
 from .heads import stream
+from .optimizer import learning_rate, make_optimizer
 from .settings import InputError, Settings
 
 log = logging.getLogger(__name__)
@@ -208,44 +208,3 @@ def batches(examples: Sized, settings: Settings, start: int = 0):
         if place == 0 or number == start:
             order = np.random.default_rng([settings.seed, epoch]).permutation(n)
         yield order[place * size : (place + 1) * size]
-
-
-def learning_rate(step: int, steps: int, warmup: int) -> float:
-    """Factor on the peak rate after `step` steps: the smaller one of two lines.
-
-    One rises over the warm-up, at most over all steps; one falls to 0 over all steps.
-    """
-    return min((step + 1) / max(1, min(warmup, steps)), 1.0, 1 - step / steps)
-
-
-def make_optimizer(settings: Settings, trained: list) -> AdamW:
-    """Trains the parameters at `lr`; biases and LayerNorms do not decay."""
-    groups = {0.0: [], settings.weight_decay: []}
-    for p in trained:
-        groups[settings.weight_decay if p.ndim > 1 else 0.0].append(p)
-    groups = [{"params": ps, "weight_decay": d} for d, ps in groups.items() if ps]
-    if settings.optimizer == "transformers_adamw":
-        return TransformersAdamW(groups, lr=settings.lr)
-    return AdamW(groups, lr=settings.lr, fused=True)
-
-
-class TransformersAdamW(AdamW):
-    """AdamW as transformers 4 had it, which the authors used.
-
-    Epsilon is added before the bias correction of the second moment: torch's epsilon
-    over the root of that correction. The weights decay after the step.
-    """
-
-    @torch.no_grad()
-    def step(self, closure=None) -> None:
-        decays = [group["weight_decay"] for group in self.param_groups]
-        for group in self.param_groups:
-            group["taken"] = group.get("taken", 0) + 1
-            correction = 1 - group["betas"][1] ** group["taken"]
-            group |= {"weight_decay": 0.0, "eps": 1e-8 / correction**0.5}
-        super().step()
-        for group, decay in zip(self.param_groups, decays, strict=True):
-            group["weight_decay"] = decay
-            for p in group["params"]:
-                if p.grad is not None:
-                    p.mul_(1 - group["lr"] * decay)

@@ -27,10 +27,8 @@ def drift(
     """
     aged = ages != RANDOM
     age, place, n = np.unique(ages[aged], return_inverse=True, return_counts=True)
-    near, ceiling = (
-        np.bincount(place, cosine(keys, fresh)[aged], len(n)) / n
-        for keys in (stored, again)
-    )
+    near = np.bincount(place, cosine(stored, fresh)[aged]) / n
+    ceiling = np.bincount(place, cosine(again, fresh)[aged]) / n
     floor = mean_cosine(fresh)
     room = np.maximum(ceiling - floor, 1e-6)
     retained = np.where(room > 1e-6, ((near - floor) / room).clip(0, 1), 0.0)

@@ -7,7 +7,7 @@ x 100. Without given splits (MR, CR, SUBJ, MPQA) both come from nested stratifie
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -16,7 +16,7 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
 from ..settings import InputError
-from .sts import Encode, Table, cached
+from .sts import Benchmark, Encode, Table, cached
 
 log = logging.getLogger(__name__)
 COLUMNS = ("sentence", "sentence1", "sentence2")
@@ -45,9 +45,7 @@ def fit_predict(
     return np.array([[guess(mask, s) for s in strengths] for mask in masks])
 
 
-def evaluate(
-    encode: Encode, tasks: Mapping[str, Table], fit=fit_predict
-) -> dict[str, float]:
+def evaluate(encode: Encode, tasks: Benchmark, fit=fit_predict) -> dict[str, float]:
     """Dev and test accuracy x 100 of each task, and F1 of pairs of two classes.
 
     Columns: split ("all", or "train", "test" and perhaps "dev"), label, and sentence or
@@ -67,9 +65,7 @@ def evaluate(
     return scores
 
 
-def score(
-    parts: Sequence[Rows], table: Table, fit: Fit = fit_predict
-) -> dict[str, float]:
+def score(parts: Sequence[Rows], table: Table, fit=fit_predict) -> dict[str, float]:
     """dev, test and, for pairs of two classes, test F1 of the last, all x 100.
 
     `parts` has the vectors of each column. Raises InputError where they are not finite

@@ -7,6 +7,7 @@ since the best checkpoint of a run that harms is its first one.
 from mocose_study.config import choose
 
 from .section import Points, crossed, section
+from .systems import BERT
 
 SIMCSE = {"method": "simcse", "selection": "last", "best": "SimCSE"}
 SUPERVISED = {"method": "simcse_supervised", "mlp": "always", "selection": "last"}
@@ -157,10 +158,9 @@ def s_simcse(masks=("fixed rate", "sampled", "sampled, each sentence")) -> Point
     fixed = {"method": "simcse", "best": "SimCSE"}
     sampled = {"method": "s_simcse", "best": "S-SimCSE"}
     known = {
-        "fixed rate": fixed | {"paper": "simcse, no, bert-base-uncased"},
+        "fixed rate": fixed | {"paper": f"simcse, no, {BERT}"},
         "sampled": sampled
-        | {"sentence_dropout": False, "paper": "s_simcse, no, bert-base-uncased"},
-        "sampled, each sentence": sampled
-        | {"paper": "s_simcse, yes, bert-base-uncased"},
+        | {"sentence_dropout": False, "paper": f"s_simcse, no, {BERT}"},
+        "sampled, each sentence": sampled | {"paper": f"s_simcse, yes, {BERT}"},
     }
     return {name: choose(known, name, "kind of mask") for name in masks}

@@ -14,8 +14,8 @@ from torch import nn
 from mocose_lib import Settings, fgsm
 from mocose_lib.loss import info_nce
 from mocose_lib.model import Branch
+from mocose_lib.optimizer import TransformersAdamW
 from mocose_lib.queue import RANDOM, NegativeQueue
-from mocose_lib.trainer import TransformersAdamW
 from mocose_study.config import Config, configure
 from mocose_study.config.profiles import PRESETS as ALL
 from mocose_study.systems import base, fit, mocose

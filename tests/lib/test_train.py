@@ -11,8 +11,9 @@ import torch
 from conftest import SMALL, made, of_the_method, same
 from texts import open_sentences
 
-from mocose_lib import Encoder, InputError, Settings, evaluate, train, trainer
-from mocose_lib.trainer import batches, learning_rate
+from mocose_lib import Encoder, InputError, Settings, evaluate, optimizer, train
+from mocose_lib.optimizer import learning_rate
+from mocose_lib.trainer import batches
 from mocose_study.config.profiles import PRESETS
 from mocose_study.data import benchmarks
 from mocose_study.systems import fit
@@ -145,7 +146,7 @@ VARIANTS = {
 def test_a_step_happens_on_the_encoders_device(encoder, monkeypatch, variant):
     """The device "meta" computes nothing, but refuses what lies elsewhere."""
     plain = torch.optim.AdamW  # no fused optimiser knows "meta"
-    monkeypatch.setattr(trainer, "AdamW", lambda groups, lr, fused: plain(groups))
+    monkeypatch.setattr(optimizer, "AdamW", lambda groups, lr, fused: plain(groups))
     monkeypatch.setattr(torch, "autocast", lambda *_, **__: nullcontext())
     monkeypatch.setattr(torch.Tensor, "__bool__", lambda _: True)  # no value is known
     settings = Settings(**of_the_method(SMALL | VARIANTS[variant]))
