@@ -7,15 +7,12 @@ when the notebook was last executed. Its marker has their checksums.
 import json
 import os
 import re
-import time
 from collections.abc import Iterable
-from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from mocose_study.config import Config, InputError, choose, configure, vary
+from mocose_study.config import Config, InputError, choose, configure
 from mocose_study.data import benchmarks, corpora, encoders
 from mocose_study.data.atomic import write_atomically
 from mocose_study.data.files import cache_folder, study_folder
@@ -23,11 +20,11 @@ from mocose_study.data.labelled import transfer_tasks
 from mocose_study.data.sources import data_file, sha256
 from mocose_study.fast.processor import default_device, processor
 from mocose_study.sections import SECTIONS
-from mocose_study.systems import SYSTEMS, fit
+from mocose_study.systems import SYSTEMS
 
-from .files import read_whole, run_file
+from .files import read_whole, run_files
 from .pool import end_with, outcomes, worker_count
-from .progress import after_each_step, seconds_of
+from .progress import seconds_of, trial
 from .run import run_grid
 
 NAME = re.compile(r"\d\d_\w+", re.ASCII)  # of a section's notebook; copies have others
@@ -43,9 +40,9 @@ def study(profile: str, wanted: str = "", workers: int | None = None) -> None:
         end_with(os.getppid())
     runs = {name: configs_of(name, profile) for name in notebooks(wanted)}
     workers = worker_count(workers)
-    configs = list(dict.fromkeys(c for found in runs.values() for c in found))
-    records = {c: read_whole(run_file(c, profile)) for c in configs}
-    check([c for c, record in records.items() if not record], profile)
+    paths = run_files((c for found in runs.values() for c in found), profile)
+    records = {config: read_whole(path) for config, path in paths.items()}
+    check([config for config, record in records.items() if not record], profile)
     cache_folder().mkdir(parents=True, exist_ok=True)
     lock = FileLock(cache_folder() / "study.lock")
     try:
@@ -54,17 +51,17 @@ def study(profile: str, wanted: str = "", workers: int | None = None) -> None:
         print("another study is at work in this folder; waiting for it", flush=True)
         lock.acquire()
     with lock:
-        print("\n".join(plan(profile, runs, records, workers)), flush=True)
+        print(plan(profile, records, workers), flush=True)
         failures = []
         try:
-            run_grid(configs, profile, workers)
+            run_grid(records, profile, workers)
         except InputError as failed:
             failures.append(str(failed))
-        done = {config for config in configs if run_file(config, profile).exists()}
-        whole = (name for name, found in runs.items() if done.issuperset(found))
-        waiting = [name for name in whole if not is_as_made(name, profile)]
-        execution = partial(execute, profile=profile)
-        for name, _, error in outcomes(execution, waiting, workers):
+        whole = (
+            n for n, found in runs.items() if all(paths[c].exists() for c in found)
+        )
+        waiting = [(name, profile) for name in whole if not is_as_made(name, profile)]
+        for (name, _), _, error in outcomes(execute, waiting, workers):
             print(f"{name}: {error or 'executed'}", flush=True)
             failures += [str(error)] if error else []
     if failures:
@@ -126,50 +123,23 @@ def check(configs: Iterable[Config], profile: str) -> None:
         raise InputError(f"profile {profile} lacks {', '.join(lacking)}; {first}.")
 
 
-def plan(profile: str, runs: dict, records: dict, workers: int) -> list[str]:
+def plan(profile: str, records: dict[Config, dict | None], workers: int) -> str:
     """What there is to do, and the hours that it takes by the runs that are there.
 
-    Where there are none, by the steps of some seconds. A line for each notebook follows
-    where the encoder is one of the large ones of the hub.
+    Where there are none, by the steps of some seconds. The large encoders of the hub
+    take their turns on one GPU.
     """
     missing = [config for config, record in records.items() if not record]
+    text = f"{profile}: {len(missing)} of {len(records)} runs to make"
+    if not missing:
+        return text
     known = [record for record in records.values() if record]
-    if missing and not known:
-        known = trial(max(missing, key=lambda config: config.method == "mocose"))
+    known = known or trial(max(missing, key=lambda config: config.method == "mocose"))
     large = configure(profile).encoder in encoders.PINNED
-    side = 1 if large else max(min(workers, len(missing)), 1)
-
-    def hours(configs: Iterable[Config]) -> str:
-        seconds = seconds_of([c for c in configs if c in missing], known)
-        return "hours unknown" if seconds is None else f"{seconds / 3600 / side:.1f} h"
-
-    lines = [f"{profile}: {len(missing)} of {len(records)} runs to make"]
-    if missing:
-        lines[0] += f", {hours(missing)} on {processor(default_device())}"
-        of_each = ((name, set(found) & set(missing)) for name, found in runs.items())
-        lines += [f"  {name}: {hours(own)}" for name, own in of_each if large and own]
-    return lines
-
-
-def trial(config: Config, most: float = 20.0, steps: int = 10) -> list[dict]:
-    """A record with the seconds of a run by its first steps; none where none ends.
-
-    It trains for `most` seconds, or so many `steps`.
-    """
-    ends: list[float] = []
-
-    def note() -> None:
-        ends.append(time.monotonic())
-        if len(ends) > steps or (len(ends) > 1 and ends[-1] - ends[0] > most):
-            raise InterruptedError
-
-    few = vary(config, corpus_size=min(config.corpus_size, 4_000))
-    with suppress(InterruptedError, RuntimeError), after_each_step(note):
-        fit(few, None, default_device(), False)
-    if len(ends) < 2:
-        return []
-    seconds = config.steps * (ends[-1] - ends[0]) / (len(ends) - 1)
-    return [{"seconds": seconds, "config": vars(config)}]
+    side = 1 if large else min(workers or 1, len(missing))
+    seconds = seconds_of(missing, known)
+    hours = "hours unknown" if seconds is None else f"{seconds / 3600 / side:.1f} h"
+    return f"{text}, {hours} on {processor(default_device())}"
 
 
 def files_of(notebook: str, profile: str) -> dict[str, str]:
@@ -179,10 +149,10 @@ def files_of(notebook: str, profile: str) -> dict[str, str]:
     """
     everyone, folder = {s.notebook for s in SECTIONS.values()}, study_folder()
     owners = [notebook] if notebook in everyone else everyone
-    runs = (run_file(c, profile) for name in owners for c in configs_of(name, profile))
+    runs = run_files((c for name in owners for c in configs_of(name, profile)), profile)
     figures = sorted(folder.glob(f"figures/{profile}/{notebook[:2]}_*"))
     own = (folder / "notebooks" / f"{notebook}.ipynb", executed(notebook, profile))
-    there = (path for path in (*own, *figures, *runs) if path.is_file())
+    there = (path for path in (*own, *figures, *runs.values()) if path.is_file())
     return {str(path.relative_to(folder)): sha256(path) for path in there}
 
 
