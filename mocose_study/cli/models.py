@@ -30,10 +30,10 @@ class Evaluate(Data):
         from mocose_study.config import InputError, configure
         from mocose_study.results import use
 
-        here = "those of --sts" if self.sts else use.tasks()
+        here = "own files" if self.sts else use.tasks()
         there = self.beside and configure(self.beside).benchmark
         if self.beside and here != there:
-            what = f"{self.beside} has scores of the tasks {there!r}, not {here!r}"
+            what = f"{self.beside} has scores of {there}, not of {here}"
             raise InputError(f"{what}; leave out --sts, or give --data.")
         pairs = use.pairs_of(self.sts)  # before the encoder, which takes longer
         encode = use.encode_of(self.model, self.pooling)

@@ -7,25 +7,22 @@ when the notebook was last executed. Its marker has their checksums.
 import json
 import os
 import re
-from collections.abc import Iterable
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from mocose_study.config import Config, InputError, choose, configure
-from mocose_study.data import benchmarks, corpora, encoders
+from mocose_study.data import encoders
 from mocose_study.data.atomic import write_atomically
 from mocose_study.data.files import cache_folder, study_folder
-from mocose_study.data.labelled import transfer_tasks
-from mocose_study.data.sources import data_file, sha256
+from mocose_study.data.sources import sha256
 from mocose_study.fast.processor import default_device, processor
 from mocose_study.sections import SECTIONS
-from mocose_study.systems import SYSTEMS
 
 from .files import read_whole, run_files
 from .pool import end_with, outcomes, worker_count
 from .progress import seconds_of, trial
-from .run import run_grid
+from .run import prepare, run_grid
 
 NAME = re.compile(r"\d\d_\w+", re.ASCII)  # of a section's notebook; copies have others
 
@@ -42,7 +39,7 @@ def study(profile: str, wanted: str = "", workers: int | None = None) -> None:
     workers = worker_count(workers)
     paths = run_files((c for found in runs.values() for c in found), profile)
     records = {config: read_whole(path) for config, path in paths.items()}
-    check([config for config, record in records.items() if not record], profile)
+    prepare([config for config, record in records.items() if not record], bar=True)
     cache_folder().mkdir(parents=True, exist_ok=True)
     lock = FileLock(cache_folder() / "study.lock")
     try:
@@ -57,10 +54,9 @@ def study(profile: str, wanted: str = "", workers: int | None = None) -> None:
             run_grid(records, profile, workers)
         except InputError as failed:
             failures.append(str(failed))
-        whole = (
-            n for n, found in runs.items() if all(paths[c].exists() for c in found)
-        )
-        waiting = [(name, profile) for name in whole if not is_as_made(name, profile)]
+        done = {config for config, path in paths.items() if path.exists()}
+        jobs = ((name, profile) for name, own in runs.items() if done.issuperset(own))
+        waiting = [job for job in jobs if not is_as_made(*job)]
         for (name, _), _, error in outcomes(execute, waiting, workers):
             print(f"{name}: {error or 'executed'}", flush=True)
             failures += [str(error)] if error else []
@@ -93,34 +89,6 @@ def configs_of(notebook: str, profile: str, seeds=None) -> list[Config]:
     """The runs of a notebook's sections, each once."""
     own = (SECTIONS[name].configs(profile, seeds) for name in sections_of(notebook))
     return list(dict.fromkeys(config for found in own for config in found))
-
-
-def needs(config: Config) -> Iterable[tuple]:
-    """What a run reads: its kind, what opens it, and its name."""
-    yield "benchmark", benchmarks.test_tables, config.benchmark
-    reads = SYSTEMS[config.method].reads
-    if "encoder" in reads:
-        for name in (config.encoder, *config.augmentation_models):
-            yield "encoder", encoders.source, name
-    if "corpus" in reads:
-        yield "corpus", corpora.corpus_files, config.corpus
-    for name in {"vectors", "triplets"} & {*reads}:
-        yield "file", data_file, getattr(config, name)
-    if config.transfer:
-        yield "the transfer tasks of", lambda name: transfer_tasks(), "SentEval"
-
-
-def check(configs: Iterable[Config], profile: str) -> None:
-    """Raises InputError, one sentence, with all that these runs need and nobody has."""
-    lacking = {}
-    for kind, opened, name in dict.fromkeys(need for c in configs for need in needs(c)):
-        try:
-            opened(name)
-        except InputError as cause:
-            lacking[f"{kind} {name}"] = str(cause).rstrip(".")
-    if lacking:
-        first = f"of the first: {next(iter(lacking.values()))}"
-        raise InputError(f"profile {profile} lacks {', '.join(lacking)}; {first}.")
 
 
 def plan(profile: str, records: dict[Config, dict | None], workers: int) -> str:

@@ -166,12 +166,11 @@ def test_embed_refuses_vectors_without_numbers(study):
 
 # --- what must not be lost, or written elsewhere ---
 def test_a_disk_full_at_the_end_costs_no_training(small, study, eager, monkeypatch):
-    """The log goes without; the save fails in a sentence, and the checkpoint stays."""
+    """The save fails in a sentence, and the checkpoint stays."""
     config = small()
     places = {"save": study / "mine", "out": study / "own", "log": study / "log"}
     again = Run(config=config, **places)
     with monkeypatch.context() as disk:
-        disk.setattr("mocose_study.runs.files.write_curves", full)
         disk.setattr(Encoder, "save", full)
         with pytest.raises(InputError, match=r"mine cannot be written .*No space left"):
             again.main()
@@ -180,6 +179,7 @@ def test_a_disk_full_at_the_end_costs_no_training(small, study, eager, monkeypat
     monkeypatch.setattr("torch.Tensor.backward", lambda *_: pytest.fail("trained"))
     again.main()
     assert (study / "mine" / "mocose.json").exists() and not checkpoint.path.exists()
+    assert (study / "log" / f"{again.path().stem}-history.csv").exists()
 
 
 def test_a_full_disk_is_told_with_the_folder_before_the_training(study, monkeypatch):

@@ -132,8 +132,8 @@ def answer(job):
 
 def test_a_killed_worker_takes_only_its_own_job_with_it(monkeypatch):
     monkeypatch.setattr(pool.multiprocessing, "get_context", lambda kind: fork)
-    told = pool.outcomes(answer, [1, "kill me", 2], 1)
-    found = {job: (result, error) for job, result, error in told}
+    told = pool.outcomes(answer, [(1,), ("kill me",), (2,)], 1)
+    found = {job: (result, error) for (job,), result, error in told}
     assert found[1] == (2, None) and found[2] == (4, None)
     result, error = found["kill me"]
     killed = "its process was killed (exit code -9); the same command goes on from here"
@@ -145,7 +145,7 @@ def test_a_worker_ends_with_the_process_that_started_it():
     told, tell = fork.Pipe()
 
     def worker():
-        pool.start_worker(None)
+        pool.start_worker()
         tell.send(os.getpid())
         time.sleep(600)
 
