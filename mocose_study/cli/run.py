@@ -69,9 +69,7 @@ class Run(Sized):
             raise InputError(f"{system.name} is no encoder alone; leave out --save.")
         taken = save and save.exists() and any(save.iterdir())
         if taken and not (save / "mocose.json").exists():
-            raise InputError(
-                f"{save} has other files; give --save a folder of its own."
-            )
+            raise InputError(f"{save} has other files; give --save its own folder.")
         if processes > 1 and system.name != "mocose":
             what = f"{system.name} trains in one process"
             raise InputError(f"{what}; leave out `accelerate`.")

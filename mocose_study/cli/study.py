@@ -19,9 +19,7 @@ def _cost(missing, seconds: float | None) -> str:
 class Grid(Sized):
     """All missing runs of sections. Without a section, lists them, and their cost."""
 
-    sections: Positional[
-        tuple[str, ...]
-    ] = ()  # As `mocose list sections` names, or all.
+    sections: Positional[tuple[str, ...]] = ()  # Of `mocose list sections`; or all.
     seeds: tuple[int, ...] | None = None  # Of every point; default: the profile's.
     # Processes side by side, 0: in this one; default: MOCOSE_WORKERS, or one a core.
     workers: int | None = None
@@ -192,9 +190,8 @@ class Jobs(Data):
             states = [row for row in jobs.states(self.steps) if row[0] == name]
         for job, done, total, seconds in states:
             mark = "  <- next" if waiting[:1] == [job] and not self.run else ""
-            print(
-                f"{job:16}{done:4} of {total:4} done{_cost(done < total, seconds)}{mark}"
-            )
+            then = _cost(done < total, seconds) + mark
+            print(f"{job:16}{done:4} of {total:4} done{then}")
 
 
 @dataclass(frozen=True)
@@ -211,12 +208,9 @@ class List:
         if self.what == "sections":
             rows = {name: section.question for name, section in SECTIONS.items()}
         elif self.what == "systems":
-            texts = {
-                name: sys.modules[s.__module__].__doc__ for name, s in SYSTEMS.items()
-            }
-            rows = {name: text.splitlines()[0] for name, text in texts.items()}
+            rows = {n: sys.modules[s.__module__].__doc__ for n, s in SYSTEMS.items()}
         else:
             form = "{encoder}, {corpus_size:,} sentences of {corpus}, {steps:,} steps"
             rows = {name: form.format(**vars(configure(name))) for name in PROFILES}
         for name, text in rows.items():
-            print(f"{name:22} {text}")
+            print(f"{name:22} {text.splitlines()[0]}")

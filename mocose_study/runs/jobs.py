@@ -32,7 +32,7 @@ from .run import run_grid
 
 MOST = 64 << 20  # bytes that go in or come out
 TRIED = "data/cache/jobs"  # where jobs of a few steps are tried out
-FEW = {"corpus_size": 12_000, "tokens_per_batch": 4_096, "warmup_steps": 1}  # at most
+FEW = {"corpus_size": 12_000, "tokens_per_batch": 4_096, "warmup_steps": 1}
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,7 @@ class Job:
 
     def pretrain(self, steps: int | None) -> None:
         config = PRETRAINING[self.name]
-        few = {name: min(getattr(config, name), most) for name, most in FEW.items()}
-        config = replace(config, steps=steps, **few) if steps else config
+        config = replace(config, steps=steps, **FEW) if steps else config
         folder = with_words(study_folder() / "data/encoders" / self.name)
         make_encoder(config, folder, partial(trained_from, self, steps))
 

@@ -119,24 +119,23 @@ def files_of(notebook: str, profile: str) -> dict[str, str]:
     owners = [notebook] if notebook in everyone else everyone
     runs = run_files((c for name in owners for c in configs_of(name, profile)), profile)
     figures = sorted(folder.glob(f"figures/{profile}/{notebook[:2]}_*"))
-    own = (folder / "notebooks" / f"{notebook}.ipynb", executed(notebook, profile))
-    there = (path for path in (*own, *figures, *runs.values()) if path.is_file())
+    source, made, _ = places(notebook, profile)
+    there = filter(Path.is_file, (source, made, *figures, *runs.values()))
     return {str(path.relative_to(folder)): sha256(path) for path in there}
 
 
-def executed(notebook: str, profile: str) -> Path:
-    return study_folder() / "data" / "executed" / profile / f"{notebook}.ipynb"
-
-
-def marker_of(notebook: str, profile: str) -> Path:
-    return cache_folder() / "done" / profile / f"{notebook}.json"
+def places(notebook: str, profile: str) -> tuple[Path, Path, Path]:
+    """Of a notebook its source, its executed copy and its marker."""
+    name, folder = f"{notebook}.ipynb", study_folder()
+    made = folder / "data" / "executed" / profile / name
+    marker = cache_folder() / "done" / profile / f"{notebook}.json"
+    return folder / "notebooks" / name, made, marker
 
 
 def is_as_made(notebook: str, profile: str) -> bool:
-    marker = marker_of(notebook, profile)
-    if not marker.exists():
-        return False
-    return json.loads(marker.read_text()) == files_of(notebook, profile)
+    *_, marker = places(notebook, profile)
+    sums = json.loads(marker.read_text()) if marker.exists() else None
+    return sums == files_of(notebook, profile)
 
 
 def execute(notebook: str, profile: str) -> None:
@@ -152,14 +151,14 @@ def execute(notebook: str, profile: str) -> None:
     own.mkdir(parents=True, exist_ok=True)
     import papermill
 
-    folder, made = study_folder(), executed(notebook, profile)
+    source, made, marker = places(notebook, profile)
     part = cache_folder() / "logs" / profile / made.name
     for parent in (made.parent, part.parent):
         parent.mkdir(parents=True, exist_ok=True)
-    source, values = folder / "notebooks" / made.name, {"profile": profile}
+    values = {"profile": profile}
     if sections_of(notebook):
         values["mine"] = {}  # "Try it" is for people
-    options = {"kernel_name": "python3", "progress_bar": False, "cwd": folder}
+    options = {"kernel_name": "python3", "progress_bar": False, "cwd": study_folder()}
     options["extra_arguments"] = ["--IPKernelApp.log_level=50"]  # quiet at its end
     before = sha256(source)
     try:
@@ -169,5 +168,4 @@ def execute(notebook: str, profile: str) -> None:
         raise InputError(f"a cell fails, see {part}; {why}") from None
     os.replace(part, made)
     sums = files_of(notebook, profile) | {f"notebooks/{made.name}": before}
-    text = json.dumps(sums)
-    write_atomically(marker_of(notebook, profile), lambda p: p.write_text(text))
+    write_atomically(marker, lambda place: place.write_text(json.dumps(sums)))

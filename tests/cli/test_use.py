@@ -37,6 +37,8 @@ def test_a_saved_run_scores_as_its_run_file_says_whoever_loads_it(saved):
     tables = benchmarks.test_tables(config.benchmark)
     told = pytest.approx(record["metrics"]["sts_avg"], abs=0.1)
     assert evaluate(use.encode_of(str(folder)), tables)["average"] == told
+    with pytest.raises(InputError, match="has no trained pooler; choose another --po"):
+        use.encode_of(str(folder), "cls_pooler")
     (folder / "mocose.json").unlink()  # now it is a folder of sentence-transformers
     other = use.encode_of(str(folder))
     assert evaluate(other, tables)["average"] == told
@@ -45,12 +47,6 @@ def test_a_saved_run_scores_as_its_run_file_says_whoever_loads_it(saved):
     told = "has a pooling of its own; leave --pooling out"
     with pytest.raises(InputError, match=told):
         use.encode_of(str(folder), "mean")
-
-
-def test_a_pooler_that_nothing_has_trained_scores_nothing(saved):
-    told = "has no trained pooler; choose another --pooling"
-    with pytest.raises(InputError, match=told):
-        use.encode_of(str(saved[2]), "cls_pooler")
 
 
 def test_systems_stand_beside_a_model_with_the_papers_averages(capsys, monkeypatch):
@@ -93,13 +89,6 @@ def test_a_saved_run_is_an_encoder_for_another_run(saved, small):
     config, _, folder = saved
     assert encoders.digest(str(folder)) != encoders.digest(config.encoder)
     Run(config=small(encoder=str(folder), steps=2), out=folder.parent / "more").main()
-
-
-def test_a_system_that_is_more_than_an_encoder_is_not_saved(small, study):
-    config = small(method="whitening")
-    with pytest.raises(InputError, match="whitening is no encoder alone"):
-        Run(config=config, save=study / "mine", out=study / "own").main()
-    assert not (study / "own").exists()  # it says so before any work
 
 
 def test_the_hub_gets_the_folder_only_when_asked(saved, monkeypatch):

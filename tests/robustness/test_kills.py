@@ -108,21 +108,6 @@ def test_two_grids_at_once_share_the_work(small, study):
     assert len({process for process, _ in diary}) == 2, "one grid did everything"
 
 
-def test_a_run_that_another_process_makes_is_left_to_it(small, study):
-    config, reached = small(method="untrained"), fork.Event()
-
-    def hold():
-        runs.measured = lambda *a: (reached.set(), time.sleep(60))
-        made(config)
-
-    job = started(hold)
-    assert reached.wait(30)
-    assert not runs.make_run(config, run_file(config, "quick"), wait=False)
-    job.kill()  # its lock goes with it
-    job.join()
-    assert runs.make_run(config, run_file(config, "quick"), wait=False)
-
-
 # --- workers ---
 def answer(job):
     if job == "kill me":

@@ -44,10 +44,6 @@ def test_every_job_has_its_profile_and_its_recipe():
             assert job.name in PROFILES and job.configs() and job.configs(2)
             assert {config.steps for config in job.configs(2)} == {2}
         assert job.sections or job.sizes is not None or job.name in PRETRAINING
-    seeds = {config.seed for config in jobs.JOBS["headline"].configs()}
-    assert seeds == set(range(5)) and len(jobs.JOBS["headline"].configs()) == 20
-    small = PRETRAINING["small"]
-    assert small.steps * small.tokens_per_batch >= 1e9
 
 
 def test_a_job_is_tried_out_apart_and_its_runs_come_out(mocose, study):
