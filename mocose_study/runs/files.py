@@ -54,6 +54,7 @@ def run_files(
 
 
 def run_file(config: Config, profile: str, folder: Path | None = None) -> Path:
+    """The same of one run."""
     return run_files([config], profile, folder)[config]
 
 

@@ -30,7 +30,7 @@ NAME = re.compile(r"\d\d_\w+", re.ASCII)  # of a section's notebook; copies have
 def study(profile: str, wanted: str = "", workers: int | None = None) -> None:
     """Makes what is missing of the notebooks `wanted`, as "04 20", or of all.
 
-    Raises InputError before any work where data or encoders are missing, and at the
+    Raises InputError before any run where data or an encoder is missing, and at the
     end for what has failed.
     """
     if "MAKELEVEL" in os.environ:
