@@ -9,9 +9,7 @@ import json
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
 from itertools import cycle
@@ -34,7 +32,7 @@ from mocose_study.data.encoders import source
 from mocose_study.data.files import study_folder
 from mocose_study.fast.processor import processor
 from mocose_study.runs.pool import outcomes
-from mocose_study.runs.progress import after_each_step
+from mocose_study.runs.progress import now, step_ends
 from mocose_study.systems import fit
 
 WARM = 3  # steps before the clock starts
@@ -51,32 +49,13 @@ NOTEBOOK |= {"mlp_layers": 2, "proj_layers": 1, "embedding_drop_prob": 0.1}
 UNUSED = ("icecream", "nlpaug", "nlpaug.augmenter.word", "nlpaug.augmenter.sentence")
 
 
-def now() -> float:
-    """Seconds on the clock, once the GPU has done what it was given."""
-    if torch.cuda.is_initialized():
-        torch.cuda.synchronize()
-    return time.perf_counter()
-
-
-def step_ends(number: int, train: Callable, *arguments) -> list[float]:
-    """When each of the first steps of an optimiser in `train(*arguments)` ended."""
-    ends = []
-
-    def tick() -> None:
-        ends.append(now())
-        if len(ends) == number:
-            raise InterruptedError
-
-    with suppress(InterruptedError), after_each_step(tick):
-        train(*arguments)
-    if len(ends) < number:
-        raise ValueError(f"the training ended after {len(ends)} of {number} steps")
-    return ends
-
-
 def step_seconds(steps: int, train: Callable, *arguments) -> float:
     """What a step of `train(*arguments)` takes, a mean of `steps` after WARM others."""
     ends = step_ends(WARM + steps, train, *arguments)
+    if len(ends) < WARM + steps:
+        raise ValueError(
+            f"the training ended after {len(ends)} of {WARM + steps} steps"
+        )
     return (ends[-1] - ends[WARM - 1]) / steps
 
 
@@ -171,7 +150,7 @@ def optimise(loss: Callable, model: torch.nn.Module, config: Config, examples) -
 
 
 def authors_seconds(time_step: Callable, folder: Path) -> float:
-    ((_, seconds, error),) = outcomes(time_step, [folder], 1)
+    ((_, seconds, error),) = outcomes(time_step, [(folder,)], 1)
     if error:
         raise InputError(f"the authors' code failed: {error!r}.")
     return seconds

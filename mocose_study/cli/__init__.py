@@ -11,7 +11,7 @@ import sys
 try:
     import tyro
 
-    from . import jobs, models, study
+    from . import models, study
 except KeyboardInterrupt:
     sys.stderr.write("mocose: interrupted before anything began\n")
     sys.exit(130)
@@ -21,9 +21,9 @@ class Run:
     """One run: trains and measures a system, and prints its scores."""
 
 
-KINDS = (Run, study.Grid, study.Study, study.Results, study.Claims, study.Report)
-KINDS += (study.Readme, study.Bench, study.Pretrain, models.Evaluate, models.Embed)
-KINDS += (jobs.Jobs, study.Sections, study.Systems, study.Profiles)
+KINDS = (Run, study.Grid, study.Study, study.Claims, study.Report, study.Readme)
+KINDS += (study.Bench, study.Pretrain, models.Evaluate, models.Embed, study.Jobs)
+KINDS += (study.List,)
 COMMANDS = {kind.__name__.lower(): kind for kind in KINDS}
 QUIET = ("httpx", "httpcore", "huggingface_hub", "filelock", "datasets", "fsspec")
 
@@ -43,7 +43,6 @@ def parsed(arguments: list[str]):
 def main() -> None:
     """Exit codes: 0 done; 2 bad input, said in one sentence; 130 interrupted."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: in one line
-    command = None
     try:
         command = parsed(sys.argv[1:])
         if folder := getattr(command, "data", None):
@@ -56,7 +55,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except KeyboardInterrupt:
-        then = command.INTERRUPTED if command else "nothing had begun"
+        then = "what is done is kept, and the same command makes the rest"
         said, code = f"interrupted; {then}", 130
     except Exception as wrong:
         said, code = sentence(wrong), 2

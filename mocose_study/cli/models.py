@@ -8,7 +8,7 @@ from typing import Literal
 from tyro import MISSING
 from tyro.conf import Positional
 
-from .options import Command, Data
+from .options import Data
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,11 @@ class Evaluate(Data):
         from mocose_study.config import InputError, configure
         from mocose_study.results import use
 
-        here, there = use.tasks(), self.beside and configure(self.beside).benchmark
-        if self.beside and self.sts:
-            what = "--beside shows averages over other tasks than --sts"
-            raise InputError(f"{what}; leave one out.")
+        here = "own files" if self.sts else use.tasks()
+        there = self.beside and configure(self.beside).benchmark
         if self.beside and here != there:
-            what = f"{self.beside} has scores of {there!r}, not {here!r}"
-            raise InputError(f"{what}; see --data.")
+            what = f"{self.beside} has scores of {there}, not of {here}"
+            raise InputError(f"{what}; leave out --sts, or give --data.")
         pairs = use.pairs_of(self.sts)  # before the encoder, which takes longer
         encode = use.encode_of(self.model, self.pooling)
         scores = use.measure(encode, pairs, self.transfer)
@@ -47,7 +45,7 @@ class Evaluate(Data):
 
 
 @dataclass(frozen=True)
-class Embed(Command):
+class Embed:
     """Vectors of the lines of a text file, as a NumPy array on standard output."""
 
     model: Positional[str] = MISSING  # As for `mocose evaluate`.

@@ -2,7 +2,7 @@
 
 import os
 from dataclasses import dataclass, field
-from importlib.util import find_spec
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -25,15 +25,14 @@ class Run(Sized):
     # Folder for the trained encoder, which sentence-transformers and transformers load.
     save: Path | None = None
     push_to_hub: str | None = None  # With --save: uploads that folder under this name.
-    log: Path | None = None  # Folder for the training's curves: TensorBoard and CSV.
+    log: Path | None = None  # Folder for the training's curves, as CSV.
     # Each field of the Config; profile and preset give the defaults.
     config: OmitArgPrefixes[Config] = field(default_factory=Config)
 
     def main(self) -> None:
         from mocose_study.fast.ranks import ranks
         from mocose_study.results import use
-        from mocose_study.runs import run
-        from mocose_study.runs.files import read_run
+        from mocose_study.runs import files, run
 
         self.check(ranks().size)
         if self.push_to_hub:
@@ -43,15 +42,16 @@ class Run(Sized):
         for folder in filter(None, (path.parent, self.save, self.log)):
             check_writable(folder)
         before = use.untrained(self.config)
-        run.make_run(self.config, path, None, True, self.keep if self.save else None)
+        save = partial(use.save, target=self.save, name=self.push_to_hub)
+        run.make_run(self.config, path, None, True, save if self.save else None)
         if ranks().rank:
             return
-        record = read_run(path)
+        record = files.read_run(path)
         use.show(record["metrics"])
-        if self.log and not self.save:
-            self.write_log(record)
         print(self.save or path)
         print(use.gain(before, record["metrics"]["sts_avg"]))
+        if self.log:
+            files.write_curves(record, self.log)
 
     def path(self) -> Path:
         from mocose_study.runs.files import run_file
@@ -69,40 +69,10 @@ class Run(Sized):
             raise InputError(f"{system.name} is no encoder alone; leave out --save.")
         taken = save and save.exists() and any(save.iterdir())
         if taken and not (save / "mocose.json").exists():
-            raise InputError(
-                f"{save} has other files; give --save a folder of its own."
-            )
-        if self.log and not find_spec("tensorboard"):
-            what = "--log needs the package tensorboard"
-            raise InputError(f"{what}: pip install tensorboard.")
+            raise InputError(f"{save} has other files; give --save its own folder.")
         if processes > 1 and system.name != "mocose":
             what = f"{system.name} trains in one process"
             raise InputError(f"{what}; leave out `accelerate`.")
-
-    def keep(self, fitted, record: dict) -> None:
-        """What a run leaves beside its file; the checkpoint is deleted after it."""
-        from mocose_study.results import use
-
-        self.write_log(record)
-        use.save(fitted, record, self.save, self.push_to_hub)
-
-    def write_log(self, record: dict) -> None:
-        """A disk that is full for the curves stops nothing."""
-        from mocose_study.runs.files import write_curves
-
-        try:
-            if self.log:
-                write_curves(record, self.log)
-        except OSError as cause:
-            print(f"{self.log} has no curves: {cause.strerror}")
-
-    @property
-    def INTERRUPTED(self) -> str:
-        from mocose_study.runs.run import checkpoint_of
-
-        if checkpoint_of(self.path().stem).path.exists():
-            return "the same command goes on from here"
-        return Sized.INTERRUPTED
 
 
 def check_writable(folder: Path) -> None:

@@ -8,47 +8,40 @@ from typing import Literal
 
 from tyro.conf import Positional
 
-from .options import Command, Data, Sized, near
+from .options import Data, Sized
 
 
-def _text(table) -> str:
-    return table.to_string(index=False, float_format="%.2f", na_rep="")
+def _cost(missing, seconds: float | None) -> str:
+    return f", {seconds / 3600:.1f} hours" if missing and seconds else ""
 
 
 @dataclass(frozen=True)
 class Grid(Sized):
     """All missing runs of sections. Without a section, lists them, and their cost."""
 
-    INTERRUPTED = "finished runs are kept, and the same command makes the rest"
-    sections: Positional[tuple[str, ...]] = ()  # As `mocose sections` lists, or all.
+    sections: Positional[tuple[str, ...]] = ()  # Of `mocose list sections`; or all.
     seeds: tuple[int, ...] | None = None  # Of every point; default: the profile's.
     # Processes side by side, 0: in this one; default: MOCOSE_WORKERS, or one a core.
     workers: int | None = None
 
     def main(self) -> None:
+        from mocose_study.config import choose
+        from mocose_study.runs.progress import left
         from mocose_study.runs.run import run_grid
         from mocose_study.sections import SECTIONS
 
         names = tuple(SECTIONS) if self.sections in ((), ("all",)) else self.sections
-        known = [SECTIONS[near(name, SECTIONS, "section")] for name in names]
+        known = [choose(SECTIONS, name, "section") for name in names]
         runs = [section.configs(self.profile, self.seeds) for section in known]
-        if not self.sections:
-            return self.list(dict(zip(names, runs, strict=True)))
-        configs = [config for found in runs for config in found]
-        done = run_grid(configs, self.profile, self.workers)
-        print(f"{len(done)} runs of profile {self.profile} are done")
-
-    def list(self, sections: dict) -> None:
-        from mocose_study.runs.files import read_whole, run_file
-        from mocose_study.runs.progress import seconds_of
-
-        for name, configs in sections.items():
-            records = {c: read_whole(run_file(c, self.profile)) for c in configs}
-            missing = [c for c, record in records.items() if not record]
-            seconds = seconds_of(missing, filter(None, records.values()))
-            cost = f", {seconds / 3600:.1f} hours" if missing and seconds else ""
+        if self.sections:
+            configs = [config for found in runs for config in found]
+            done = run_grid(configs, self.profile, self.workers)
+            return print(f"{len(done)} runs of profile {self.profile} are done")
+        for name, configs in zip(names, runs, strict=True):
+            missing, seconds = left(configs, self.profile)
             if configs:  # else it is not at this profile
-                print(f"{name:22} {len(missing):5} of {len(records):5} missing{cost}")
+                cost = _cost(missing, seconds)
+                print(f"{name:22} {len(missing):5} of {len(configs):5} missing{cost}")
         print("Hours are those of one process, by the section's finished runs.")
         print("`mocose grid SECTION` makes those of a section, `mocose grid all` all.")
 
@@ -57,7 +50,6 @@ class Grid(Sized):
 class Study(Sized):
     """What is missing of the study at a profile: runs, then executed notebooks."""
 
-    INTERRUPTED = "what is done is kept, and the same command makes the rest"
     notebooks: str = ""  # Those to make, as "04 20"; default: all.
     workers: int | None = None  # Processes side by side; default: as for `mocose grid`.
 
@@ -65,22 +57,6 @@ class Study(Sized):
         from mocose_study.runs.study import study
 
         study(self.profile, self.notebooks, self.workers)
-
-
-@dataclass(frozen=True)
-class Results(Sized):
-    """Mean, 95 % interval and number of seeds of every point of the sections."""
-
-    sections: Positional[tuple[str, ...]] = ()  # Default: all.
-
-    def main(self) -> None:
-        from mocose_study.results.tables import summary, table_of
-        from mocose_study.sections import SECTIONS
-
-        for name in self.sections or tuple(SECTIONS):
-            runs = table_of(SECTIONS[near(name, SECTIONS, "section")], self.profile)
-            print(f"{name} ({self.profile})")
-            print(_text(summary(runs)) if len(runs) else "  no runs yet")
 
 
 @dataclass(frozen=True)
@@ -113,8 +89,6 @@ class Claims(Sized):
 class Report(Sized):
     """The executed notebooks of a profile as a site."""
 
-    INTERRUPTED = "an earlier report is as it was, and the same command starts over"
-
     def main(self) -> None:
         from mocose_study.results.site import make_report
 
@@ -122,7 +96,7 @@ class Report(Sized):
 
 
 @dataclass(frozen=True)
-class Readme(Command):
+class Readme:
     """Writes the tables of the README anew, from the runs that there are."""
 
     def main(self) -> None:
@@ -153,7 +127,7 @@ class Bench(Sized):
         path = bench(run, device, self.repeats, self.steps, self.authors)
         record = json.loads(path.read_text())
         print("Milliseconds a step, and their ratio to ours:")
-        print(_text(table(record).reset_index()))
+        print(table(record).reset_index().to_string(index=False, float_format="%.2f"))
         print(f"Seconds of a run of profile {self.profile}:")
         print("\n".join(f"{part:12}{x:8.1f}" for part, x in record["run"].items()))
         print(path)
@@ -163,7 +137,6 @@ class Bench(Sized):
 class Pretrain(Data):
     """Trains an encoder on masked words into data/encoders/<name>; goes on later."""
 
-    INTERRUPTED = "the same command goes on from the last checkpoint, if there is one"
     profile: str = "tiny"  # A profile of pre-training, such as tiny or mini.
     folder: Path | None = None  # For the encoder; default: data/encoders/<profile>.
     card: bool = False  # Only writes the model card anew, with the scores of its runs.
@@ -185,36 +158,59 @@ class Pretrain(Data):
 
 
 @dataclass(frozen=True)
-class Sections(Command):
-    """The sections of the study, each with its question."""
+class Jobs(Data):
+    """Work for a GPU that one has for minutes or hours: lists it, or makes a piece."""
+
+    name: Positional[str] = ""  # Of a job; default: the first that is not done.
+    run: bool = False  # Makes a piece of it.
+    seconds: int = 540  # After these the piece is interrupted.
+    out: Path = Path("jobs")  # Folder for what it has made, at most 64 MiB.
+    workers: int | None = None  # Processes side by side; default: one a core.
+    steps: int | None = None  # Of each training, to try a job out in a folder apart.
+    carry: Path | None = None  # Copies the data that the job reads into this folder.
 
     def main(self) -> None:
-        from mocose_study.sections import SECTIONS
+        from mocose_study.bench import bench
+        from mocose_study.config import choose
+        from mocose_study.runs import jobs
 
-        for name, section in SECTIONS.items():
-            print(f"{name:20} {section.question}")
+        if self.steps:
+            jobs.try_out()
+        states = list(jobs.states(self.steps))
+        waiting = [name for name, done, total, _ in states if done < total]
+        name = self.name or "".join(waiting[:1])
+        if name:
+            choose(jobs.JOBS, name, "job")
+        if self.carry and name:
+            jobs.carry(name, self.carry)
+        if self.run and name:
+            how = {"workers": self.workers, "bench": bench}
+            for file in jobs.make(name, self.seconds, self.out, self.steps, **how):
+                print(f"{file} is too large to go out, and stays here")
+            states = [row for row in jobs.states(self.steps) if row[0] == name]
+        for job, done, total, seconds in states:
+            mark = "  <- next" if waiting[:1] == [job] and not self.run else ""
+            then = _cost(done < total, seconds) + mark
+            print(f"{job:16}{done:4} of {total:4} done{then}")
 
 
 @dataclass(frozen=True)
-class Systems(Command):
-    """The systems that `mocose run --method` trains."""
+class List:
+    """The sections of the study, its systems, or the sizes at which it runs."""
 
-    def main(self) -> None:
-        from mocose_study.systems import SYSTEMS
-
-        for name, system in SYSTEMS.items():
-            about = sys.modules[system.__module__].__doc__.splitlines()[0]
-            print(f"{name:20} {about}")
-
-
-@dataclass(frozen=True)
-class Profiles(Command):
-    """The sizes at which the study runs."""
+    what: Positional[Literal["sections", "systems", "profiles"]]
 
     def main(self) -> None:
         from mocose_study.config import PROFILES, configure
+        from mocose_study.sections import SECTIONS
+        from mocose_study.systems import SYSTEMS
 
-        for name in PROFILES:
-            c = configure(name)
-            text = f"{c.corpus_size:,} sentences of {c.corpus}, benchmark {c.benchmark}"
-            print(f"{name:14} {c.encoder}, {text}, {c.steps:,} steps")
+        if self.what == "sections":
+            rows = {name: section.question for name, section in SECTIONS.items()}
+        elif self.what == "systems":
+            rows = {n: sys.modules[s.__module__].__doc__ for n, s in SYSTEMS.items()}
+        else:
+            form = "{encoder}, {corpus_size:,} sentences of {corpus}, {steps:,} steps"
+            rows = {name: form.format(**vars(configure(name))) for name in PROFILES}
+        for name, text in rows.items():
+            print(f"{name:22} {text.splitlines()[0]}")

@@ -9,48 +9,53 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 
 import pandas as pd
 
-from mocose_study.config import Config, InputError
+from mocose_study.config import Config, InputError, choose
 from mocose_study.data.atomic import write_atomically
 from mocose_study.data.files import study_folder
 from mocose_study.data.sources import warn_once
 from mocose_study.systems import SYSTEMS, digests
 
-OBJECTS = ("config", "inputs", "metrics", "progress", "stamp")  # every file has them
 DEFAULTS = 1  # Raise it whenever a default of Config changes, and put the old value
 FORMER: dict[int, dict] = {}  # under each number whose files were written with it.
 
 
-def run_id(config: Config, contents: dict | None = None) -> str:
-    """The run's name: its method, and a digest of all fields and of what they name.
-
-    contents: what `digests` gives for the Config, where that is known.
-    """
-    contents = digests(config) if contents is None else contents
-    text = config.identity() + json.dumps(contents, sort_keys=True)
-    return f"{config.method}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+def run_id(config: Config) -> str:
+    """The run's name: its method, and a digest of all fields and of what they name."""
+    return run_ids([config])[0]
 
 
 def run_ids(configs: Iterable[Config]) -> list[str]:
     """`run_id` of each. Files that several of them name are looked at once."""
     known, names = {}, []
     for config in configs:
-        fields = ("method", "benchmark", "dev", "transfer")
-        fields += tuple(SYSTEMS[config.method].reads)
-        named = tuple(getattr(config, field) for field in fields)
-        if named not in known:
-            known[named] = digests(config)
-        names.append(run_id(config, known[named]))
+        reads = choose(SYSTEMS, config.method, "method").reads
+        fields = attrgetter("method", "benchmark", "dev", "transfer", *reads)
+        if (named := fields(config)) not in known:
+            known[named] = json.dumps(digests(config), sort_keys=True)
+        text = config.identity() + known[named]
+        names.append(
+            f"{config.method}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+        )
     return names
 
 
+def run_files(
+    configs: Iterable[Config], profile: str, folder: Path | None = None
+) -> dict[Config, Path]:
+    """The files of runs of the study, or of one's own where a `folder` is given."""
+    folder, configs = folder or study_folder() / "data" / "runs" / profile, [*configs]
+    names = zip(configs, run_ids(configs), strict=True)
+    return {config: folder / f"{name}.json" for config, name in names}
+
+
 def run_file(config: Config, profile: str, folder: Path | None = None) -> Path:
-    """The file of a run of the study, or of one's own where a `folder` is given."""
-    folder = folder or study_folder() / "data" / "runs" / profile
-    return folder / f"{run_id(config)}.json"
+    """The same of one run."""
+    return run_files([config], profile, folder)[config]
 
 
 def read_whole(path: Path) -> dict | None:
@@ -104,22 +109,10 @@ def read_run(path: Path) -> dict:
         if number > DEFAULTS:
             raise ValueError(f"newer code has written it (defaults {number})")
         record["config"] = defaults(number) | record["config"]
-        check_shape(record)
         return record
     except (ValueError, AttributeError, TypeError, LookupError, RecursionError) as why:
         damage = f"run file {path.name} is damaged: {why}"
         raise InputError(f"{damage}; move it away to run it again.") from None
-
-
-def check_shape(record: dict) -> None:
-    """Raises an error where a part is missing, or is not what it must be."""
-    progress = record["progress"]
-    rows = (*progress.get("history", ()), *progress.get("trajectory", ()))
-    if not all(isinstance(x, dict) for x in (*map(record.get, OBJECTS), *rows)):
-        raise ValueError("a part of it is missing or misshapen")
-    numbers = (record["seconds"], *record["metrics"].values())
-    if not all(isinstance(x, int | float | None) for x in numbers):
-        raise ValueError("a metric is no number")
 
 
 def digest(record: dict) -> str:
@@ -133,13 +126,8 @@ def finite(value):
 
 
 def write_curves(record: dict, folder: Path) -> None:
-    """The training's curves as CSV and for TensorBoard, below `folder`/<run id>."""
-    from torch.utils.tensorboard import SummaryWriter
-
+    """The training's curves as CSV: <run id>-history.csv and, with rows, -trajectory."""
     for part in ("history", "trajectory"):
         if rows := record["progress"].get(part):
-            table, target = pd.DataFrame(rows).set_index("step"), folder / record["id"]
-            with SummaryWriter(str(target)) as writer:
-                for (step, name), value in table.stack().items():
-                    writer.add_scalar(f"{part}/{name}", value, step)
-            table.to_csv(target / f"{part}.csv")
+            path = folder / f"{record['id']}-{part}.csv"
+            pd.DataFrame(rows).to_csv(path, index=False)

@@ -1,19 +1,12 @@
-"""Work for a GPU that is lent for minutes: what is done, what is next, a piece of it.
+"""Work for a GPU that one has for a limited time: what is done, what is next, a piece.
 
-A piece keeps within its seconds, and goes on where the last one stopped. What it has
-made leaves as an archive in shards; `take` puts that in its place elsewhere. An H200
-with 16 cores read the text of `mini` in 80 seconds and trained it in 257; twelve workers
-side by side needed 17 seconds for a run of 300 steps.
+A piece keeps within its seconds, and the next one goes on where it stopped. What has
+come out is copied into a folder, and from there into the study at home.
 """
 
-import io
 import os
 import shutil
 import signal
-import tarfile
-import threading
-import time
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -30,17 +23,16 @@ from mocose_study.data.files import cache_folder, shipped, study_folder
 from mocose_study.fast.processor import default_device
 from mocose_study.pretraining.pretrain import make_encoder
 from mocose_study.sections import SECTIONS
-from mocose_study.systems import SYSTEMS, fit
+from mocose_study.systems import fit
 from mocose_study.systems.base import load_encoder
 
-from .files import read_whole, run_ids
-from .progress import seconds_of
+from .files import run_ids
+from .progress import left
 from .run import run_grid
-from .study import check
 
-MOST, SHARD = 64 << 20, 16 << 20  # bytes that go in or come out, and of a shard
+MOST = 64 << 20  # bytes that go in or come out
 TRIED = "data/cache/jobs"  # where jobs of a few steps are tried out
-FEW = {"corpus_size": 12_000, "tokens_per_batch": 4_096, "warmup_steps": 1}  # at most
+FEW = {"corpus_size": 12_000, "tokens_per_batch": 4_096, "warmup_steps": 1}
 
 
 @dataclass(frozen=True)
@@ -56,19 +48,18 @@ class Job:
     def configs(self, steps: int | None = None) -> list[Config]:
         """Its runs; with `steps` so long only, on a small benchmark."""
         own = (SECTIONS[name].configs(self.name, self.seeds) for name in self.sections)
-        found = [c for configs in own for c in configs if c.corpus == self.corpus]
-        few = {"steps": steps, "eval_every": steps, "benchmark": "sample"}
-        size = {"corpus_size": FEW["corpus_size"]}
-        found = [vary(c, **few, **size) if steps else c for c in found]
-        return list(dict.fromkeys(found))
+        found = (c for configs in own for c in configs if c.corpus == self.corpus)
+        return list(dict.fromkeys(vary(c, **shorter(steps)) for c in found))
 
     def results(self, steps: int | None = None) -> list[str]:
         """A pattern below data/ for each file that shows how far it is."""
         if self.sizes is not None:
             return [f"runs/bench/{self.name}{half}-c*.json" for half in ("", "-bf16")]
-        names = run_ids(self.configs(steps))
-        runs = [f"runs/{self.name}/{name}.json" for name in names]
-        return runs or [f"encoders/{self.name}/pretraining.json"]
+        if not self.sections:
+            return [f"encoders/{self.name}/pretraining.json"]
+        return [
+            f"runs/{self.name}/{name}.json" for name in run_ids(self.configs(steps))
+        ]
 
     def made(self, steps: int | None = None) -> list[Path]:
         """All that has come out so far: results first, then what goes on from there."""
@@ -85,15 +76,13 @@ class Job:
         elif not self.sections:
             self.pretrain(steps)
         else:
-            check(self.configs(), self.name)
             if workers is None and default_device() == "cuda":
                 workers = os.cpu_count()
             run_grid(self.configs(steps), self.name, workers)
 
     def pretrain(self, steps: int | None) -> None:
         config = PRETRAINING[self.name]
-        few = {name: min(getattr(config, name), most) for name, most in FEW.items()}
-        config = replace(config, steps=steps, **few) if steps else config
+        config = replace(config, steps=steps, **FEW) if steps else config
         folder = with_words(study_folder() / "data/encoders" / self.name)
         make_encoder(config, folder, partial(trained_from, self, steps))
 
@@ -104,29 +93,12 @@ class Job:
             run = configure("quick", encoder=str(folder), precision=precision)
             bench(run, default_device(), *((1, steps) if steps else (3, 20)))
 
-    def reads(self) -> set[str]:
-        """The files of the data folder that it reads."""
+    def reads(self) -> list[str]:
+        """Patterns of the files of the data folder that it reads."""
         if self.sizes is not None:
-            return set()
-        splits, files = ("dev", "test", "train"), benchmarks.STS.values()
-        pairs = {file["file"].format(split=split) for file in files for split in splits}
-        if not self.sections:
-            return pairs | {*CORPORA[PRETRAINING[self.name].corpus]}
-        own = [c for c in self.configs() if "triplets" in SYSTEMS[c.method].reads]
-        return pairs | {*CORPORA[self.corpus]} | {config.triplets for config in own}
-
-
-def trained_from(job: Job, steps: int | None, folder: Path) -> dict[str, float]:
-    """Dev scores of an encoder's [CLS], and of MoCoSE trained from it at the pace."""
-    few = {"steps": steps, "eval_every": steps, "benchmark": "sample"}
-    few = few | {"corpus_size": FEW["corpus_size"]} if steps else {}
-    corpus = PRETRAINING[job.name].corpus
-    config = configure(job.name, encoder=str(folder), corpus=corpus, **few)
-    pairs, device = benchmarks.dev_tables(config.benchmark), default_device()
-    before = evaluate(load_encoder(config, device).encode, pairs)["average"]
-    fitted = fit(config, None, device, False)
-    after = evaluate(fitted.encode, pairs)["average"]
-    return {"untrained": round(before, 2), "trained": round(after, 2)}
+            return []
+        corpus = self.corpus if self.sections else PRETRAINING[self.name].corpus
+        return ["SHA256SUMS", "sts/*", Config.triplets, *CORPORA[corpus]]
 
 
 JOBS = {
@@ -140,6 +112,23 @@ JOBS = {
 }
 
 
+def shorter(steps: int | None) -> dict:
+    """What changes a run into one of so many steps; nothing where that is None."""
+    few = {"benchmark": "sample", "corpus_size": FEW["corpus_size"]}
+    return {"steps": steps, "eval_every": steps, **few} if steps else {}
+
+
+def trained_from(job: Job, steps: int | None, folder: Path) -> dict[str, float]:
+    """Dev scores of an encoder's [CLS], and of MoCoSE trained from it at the pace."""
+    changes = {"corpus": PRETRAINING[job.name].corpus, **shorter(steps)}
+    config = configure(job.name, encoder=str(folder), **changes)
+    pairs, device = benchmarks.dev_tables(config.benchmark), default_device()
+    before = evaluate(load_encoder(config, device).encode, pairs)["average"]
+    fitted = fit(config, None, device, False)
+    after = evaluate(fitted.encode, pairs)["average"]
+    return {"untrained": round(before, 2), "trained": round(after, 2)}
+
+
 def with_words(folder: Path) -> Path:
     """The folder, with the tokenizer of `tiny`: training one takes a minute."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -149,101 +138,63 @@ def with_words(folder: Path) -> Path:
 
 
 def states(steps: int | None = None) -> Iterator[tuple[str, int, int, float | None]]:
-    """Of each job: its name, results done and all, and seconds left by stored runs."""
+    """Of each job: its name, results done and all, and seconds left by its runs."""
     data = study_folder() / "data"
     for name, job in JOBS.items():
         done = [any(data.glob(pattern)) for pattern in job.results(steps)]
-        runs = zip(job.configs(steps), done, strict=False)  # encoders have none
-        missing = [config for config, there in runs if not there]
-        known = map(read_whole, data.glob(f"runs/{job.name}/*.json"))
-        left = seconds_of(missing, filter(None, known)) if missing else None
-        yield name, sum(done), len(done), left
+        seconds = left(job.configs(steps), job.name)[1]
+        yield name, sum(done), len(done), seconds
 
 
-def make(name: str, seconds: float, out: Path, steps: int | None, **how) -> list[str]:
-    """A piece of a job. Returns what is made, but too large to go out, by name.
+def make(name: str, seconds: int, out: Path, steps: int | None, **how) -> list[str]:
+    """A piece of a job. Returns what is made, but too large for `out`, by name.
 
     `how`: `workers`, and the function `bench`. No checkpoint is older than 10 seconds.
     """
     os.environ["MOCOSE_CHECKPOINT_SECONDS"] = "10"
-    end, main = time.monotonic() + seconds, threading.main_thread().ident
-    timer = threading.Timer(seconds, signal.pthread_kill, [main, signal.SIGINT])
-    timer.start()
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.alarm(seconds)
     try:
         JOBS[name].make(steps, **how)
     except KeyboardInterrupt:
-        if time.monotonic() < end:  # a person's
+        if signal.alarm(0):  # there was time left: a person has interrupted it
             raise
     finally:
-        timer.cancel()
-        left_out = pack(name, out, steps)
+        signal.alarm(0)
+        left_out = copy(JOBS[name].made(steps), study_folder(), out)
     return left_out
 
 
-def pack(name: str, out: Path, steps: int | None = None) -> list[str]:
-    """Writes <name>.tar.gz.00, .01, ... Returns what does not fit into MOST bytes."""
-    size, left_out, buffer = 0, [], io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=6) as archive:
-        for path in JOBS[name].made(steps):
-            if size + path.stat().st_size > MOST:
-                left_out.append(path.name)
-            else:
-                size += path.stat().st_size
-                archive.add(path, path.relative_to(home()))
-    out.mkdir(parents=True, exist_ok=True)
-    for number, start in enumerate(range(0, buffer.tell(), SHARD)):
-        shard = out / f"{name}.tar.gz.{number:02}"
-        shard.write_bytes(buffer.getvalue()[start : start + SHARD])
-    return left_out
+def copy(files: Sequence[Path], source: Path, target: Path) -> list[str]:
+    """Copies files of a folder to the same places below another, MOST bytes at most.
 
-
-def take(source: Path) -> list[str]:
-    """Puts what pieces elsewhere have made in its place. Results that are there stay.
-
-    Raises InputError where there is no archive, or a damaged one.
+    Returns the names of those that do not fit.
     """
-    taken, shards = [], sorted(source.glob("*.tar.gz.[0-9][0-9]"))
-    for name in dict.fromkeys(path.stem for path in shards):
-        parts = [path.read_bytes() for path in shards if path.stem == name]
-        try:
-            with tarfile.open(fileobj=io.BytesIO(b"".join(parts))) as archive:
-                for member in archive.getmembers():
-                    target = home() / member.name
-                    if not target.exists() or target.suffix == ".pt":
-                        archive.extract(member, home(), filter="data")
-                        taken.append(member.name)
-        except (tarfile.TarError, EOFError, zlib.error) as why:
-            raise InputError(f"{name} in {source} is damaged: {why}.") from None
-    if not shards:
-        raise InputError(f"{source} has no archive of a job.")
-    return taken
+    size, left_out = 0, []
+    for path in files:
+        if size + path.stat().st_size > MOST:
+            left_out.append(path.name)
+            continue
+        size += path.stat().st_size
+        place = target / path.relative_to(source)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, place)
+    return left_out
 
 
-def carry(name: str, target: Path) -> int:
-    """Copies the data that a job reads into a folder, and returns their bytes.
+def carry(name: str, target: Path) -> None:
+    """Copies the data that a job reads into a folder.
 
-    Raises InputError where that is more than MOST, or there is no data folder.
+    Raises InputError where that is more than MOST bytes, or there is no data folder.
     """
     if (data := sources.folder()) is None:
         raise InputError("there is no data folder; give --data or MOCOSE_DATA.")
-    names = {*JOBS[name].reads(), "SHA256SUMS"}
-    files = [data / file for file in names if (data / file).is_file()]
-    if (size := sum(path.stat().st_size for path in files)) > MOST:
-        what = f"job {name} reads {size >> 20} MiB"
-        raise InputError(f"{what}; only {MOST >> 20} can be carried.")
-    for path in files:
-        place = target / path.relative_to(data)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, place)
-    return size
+    files = [path for pattern in JOBS[name].reads() for path in data.glob(pattern)]
+    if left_out := copy(files, data, target):
+        what = f"{', '.join(left_out)} of the data of job {name} cannot be carried"
+        raise InputError(f"{what}; all of it may have {MOST >> 20} MiB.")
 
 
 def try_out() -> None:
     """From now on this process makes all in TRIED, and nothing of the study."""
-    os.environ["MOCOSE_STUDY"] = str(home() / TRIED)
-
-
-def home() -> Path:
-    """The study's folder, also while jobs are tried out below it."""
-    study = study_folder()
-    return study.parents[2] if study.match(TRIED) else study
+    os.environ["MOCOSE_STUDY"] = str(study_folder() / TRIED)

@@ -6,56 +6,43 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 
 import torch
 from pebble import ProcessExpired, ProcessPool
-from torch.optim.optimizer import register_optimizer_step_post_hook
 from transformers.utils.logging import disable_progress_bar
 
 from mocose_study.config import InputError
 from mocose_study.fast.processor import default_device
 
-from .progress import after_each_step
-
-Outcome = tuple[object, object, Exception | None]
+Outcome = tuple[tuple, object, Exception | None]
 
 
-def outcomes(
-    call: Callable,
-    jobs: Iterable,
-    workers: int,
-    count: Callable[[int], object] = lambda steps: None,
-) -> Iterator[Outcome]:
-    """(job, call(job), None) or (job, None, error) of every job, as each ends.
+def outcomes(call: Callable, jobs: Iterable[tuple], workers: int) -> Iterator[Outcome]:
+    """(job, call(*job), None) or (job, None, error) of every job, as each ends.
 
     `workers` single-threaded processes work side by side; 0: the jobs run in this one.
-    `count` is told now and then how many steps their optimisers have made. All
-    processes are ended when the caller stops listening, or is killed.
+    All processes are ended when the caller stops listening, or is killed.
     """
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         os._exit(1)  # a worker that imports its parent's script must not start another
-    spawn = multiprocessing.get_context("spawn")
-    steps = spawn.Value("q")
     if workers == 0:
-        with after_each_step(lambda: count(add(steps))):
-            yield from (_outcome(job, partial(call, job)) for job in jobs)
+        yield from (_outcome(job, partial(call, *job)) for job in jobs)
         return
-    pool = ProcessPool(workers, 0, start_worker, [steps], spawn)
+    spawn = multiprocessing.get_context("spawn")
+    pool = ProcessPool(workers, 0, start_worker, context=spawn)
     try:
-        pending = {pool.schedule(call, args=[job]): job for job in jobs}
-        while pending:
-            for future in wait(pending, 1, FIRST_COMPLETED).done:
-                yield _outcome(pending.pop(future), future.result)
-            count(steps.value)
+        futures = {pool.schedule(call, args=job): job for job in jobs}
+        for future in as_completed(futures):
+            yield _outcome(futures[future], future.result)
     finally:
         pool.stop()
         pool.join()
 
 
-def _outcome(job, result: Callable) -> Outcome:
+def _outcome(job: tuple, result: Callable) -> Outcome:
     try:
         return job, result(), None
     except ProcessExpired as killed:
@@ -68,18 +55,10 @@ def _outcome(job, result: Callable) -> Outcome:
         return job, None, error
 
 
-def add(steps) -> int:
-    """One more step, counted over all processes."""
-    with steps:
-        steps.value += 1
-        return steps.value
-
-
-def start_worker(steps) -> None:
+def start_worker() -> None:
     """One thread computes. The main process answers Ctrl-C, and ends the worker."""
     torch.set_num_threads(1)
     disable_progress_bar()
-    register_optimizer_step_post_hook(lambda *_: add(steps))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with(multiprocessing.parent_process().pid)
 

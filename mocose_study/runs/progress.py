@@ -1,65 +1,26 @@
-"""How far runs are, how long they take, and how one is interrupted."""
+"""How far runs are, and how long they take."""
 
-import signal
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from math import inf
 
 import pandas as pd
+import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from mocose_study.config import Config
-from mocose_study.data.checkpoint import Checkpoint
+from mocose_study.config import Config, vary
+from mocose_study.fast.processor import default_device
+from mocose_study.systems import fit
 
-INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
-
-
-@contextmanager
-def after_each_step(call: Callable[[], object]) -> Iterator[None]:
-    """Calls `call` after every step that an optimiser of this process makes."""
-    hook = register_optimizer_step_post_hook(lambda *_: call())
-    try:
-        yield
-    finally:
-        hook.remove()
+from .files import read_whole, run_files
 
 
-class Interruptible(Checkpoint):
-    """A checkpoint that Ctrl-C writes, too."""
-
-    training = asked = False
-
-    def due(self) -> bool:
-        self.training = True
-        return self.asked or super().due()
-
-    def write(self, state: dict) -> None:
-        super().write(state)
-        if self.asked:
-            raise KeyboardInterrupt
-
-    def ask(self, *_) -> None:
-        if self.asked or not self.training:
-            raise KeyboardInterrupt
-        self.asked = True
-
-    @contextmanager
-    def interrupted(self) -> Iterator[None]:
-        """Within a training Ctrl-C lets a step end, and then writes the checkpoint.
-
-        A second one, or one before the first step, ends it at once. Nothing changes
-        where Ctrl-C means something else.
-        """
-        plain = signal.default_int_handler
-        main = threading.current_thread() is threading.main_thread()
-        usual = [n for n in INTERRUPTS if main and signal.getsignal(n) is plain]
-        for number in usual:
-            signal.signal(number, self.ask)
-        try:
-            yield
-        finally:
-            for number in usual:
-                signal.signal(number, plain)
+def left(configs: Iterable[Config], profile: str) -> tuple[list[Config], float | None]:
+    """Those runs of the study that are not done, and `seconds_of` them by the others."""
+    records = {c: read_whole(path) for c, path in run_files(configs, profile).items()}
+    missing = [config for config, record in records.items() if not record]
+    return missing, seconds_of(missing, filter(None, records.values()))
 
 
 def seconds_of(configs: Iterable[Config], records: Iterable[dict]) -> float | None:
@@ -74,3 +35,46 @@ def seconds_of(configs: Iterable[Config], records: Iterable[dict]) -> float | No
         return None
     known, other = paces.groupby("method")["pace"].mean(), paces["pace"].mean()
     return float(sum(c.steps * known.get(c.method, other) for c in configs))
+
+
+def trial(config: Config, steps: int = 10, most: float = 20.0) -> list[dict]:
+    """A record with the seconds of a run by its first steps; none where it fails.
+
+    It trains for so many `steps`, or `most` seconds.
+    """
+    few, ends = vary(config, corpus_size=min(config.corpus_size, 4_000)), []
+    with suppress(RuntimeError):
+        how = (fit, few, None, default_device(), False)
+        ends = step_ends(steps + 1, *how, most=most)
+    if len(ends) < 2:
+        return []
+    seconds = config.steps * (ends[-1] - ends[0]) / (len(ends) - 1)
+    return [{"seconds": seconds, "config": vars(config)}]
+
+
+def step_ends(number: int, train: Callable, *arguments, most=inf) -> list[float]:
+    """When each of the first steps of an optimiser in `train(*arguments)` ended.
+
+    The training ends after so many steps, or `most` seconds behind the first.
+    """
+    ends: list[float] = []
+
+    def note(*_) -> None:
+        ends.append(now())
+        if len(ends) == number or ends[-1] - ends[0] > most:
+            raise InterruptedError
+
+    hook = register_optimizer_step_post_hook(note)
+    try:
+        with suppress(InterruptedError):
+            train(*arguments)
+    finally:
+        hook.remove()
+    return ends
+
+
+def now() -> float:
+    """Seconds on the clock, once the GPU has done what it was given."""
+    if torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+    return time.perf_counter()

@@ -13,6 +13,7 @@ from tqdm.auto import tqdm
 from mocose_study.config import Config, InputError
 from mocose_study.data import benchmarks
 from mocose_study.data.atomic import sweep
+from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.data.corpora import load_corpus
 from mocose_study.data.files import cache_folder, study_folder
 from mocose_study.data.git import code_at
@@ -24,10 +25,9 @@ from mocose_study.rewriting import text_augment
 from mocose_study.systems import SYSTEMS, check, digests, fit
 from mocose_study.systems.base import Fitted, check_positions, load_encoder
 
-from .files import read_run, read_whole, run_file, write_run
+from .files import read_run, read_whole, run_files, write_run
 from .measure import measured
 from .pool import outcomes, worker_count
-from .progress import Interruptible, after_each_step
 
 log = logging.getLogger(__name__)
 SHARED = (  # fields that decide what runs train on
@@ -75,15 +75,14 @@ def make_run(
 
 
 def trained(
-    config: Config, checkpoint: Interruptible, device: str, bar: bool
+    config: Config, checkpoint: Checkpoint, device: str, bar: bool
 ) -> tuple[dict, Fitted]:
     """Trains `config`, on from the checkpoint if it is there: its record, and the system.
 
     Raises InputError where a file that the run reads has changed meanwhile.
     """
     before, started = digests(config), time.monotonic()
-    with checkpoint.interrupted():
-        fitted = fit(config, checkpoint, device, bar)
+    fitted = fit(config, checkpoint, device, bar)
     seconds = time.monotonic() - started
     record = measured(config, fitted, device, seconds, checkpoint.codes)
     if changed := [k for k in before if before[k] != record["inputs"].get(k)]:
@@ -93,10 +92,10 @@ def trained(
     return record, fitted
 
 
-def checkpoint_of(name: str) -> Interruptible:
+def checkpoint_of(name: str) -> Checkpoint:
     """Where the run of that name is kept while it trains."""
     path = study_folder() / "data" / "checkpoints" / f"{name}.pt"
-    return Interruptible(path, code_at())
+    return Checkpoint(path, code_at())
 
 
 def prepare(configs: Sequence[Config], bar: bool = False) -> None:
@@ -142,47 +141,27 @@ def run_grid(
     stop the others; all failures are reported at the end, as one InputError.
     """
     workers = worker_count(workers)
-    paths = {config: run_file(config, profile, folder) for config in configs}
+    paths = run_files(configs, profile, folder)
     missing = [config for config, path in paths.items() if not read_whole(path)]
     failures: list[str] = []
     for config in paths.keys() - missing:  # a kill may have come right after the file
         checkpoint_of(paths[config].stem).delete()
     if missing:
         prepare(missing, bar)
-    steps, shown = sum(config.steps for config in missing), bar and missing
-    form = "{l_bar}{bar}| {n_fmt}/{total_fmt} steps, {remaining} left"
-    options = {"bar_format": form, "smoothing": 0, "disable": not shown}
-    with tqdm(desc=f"{profile} runs", total=steps, **options) as progress:
-        todo = _round(missing, paths, workers, False, progress, failures)
-        if todo:
-            log.info("waiting for %d runs that another process makes", len(todo))
-        _round(todo, paths, workers, True, progress, failures)
+    todo, shown = missing, {"total": len(missing), "disable": not (bar and missing)}
+    with tqdm(desc=f"{profile} runs", **shown) as progress:
+        for wait in (False, True):  # at first not for those that another process makes
+            if wait and todo:
+                log.info("waiting for %d runs that another process makes", len(todo))
+            jobs, todo = [(config, paths[config]) for config in todo], []
+            make = partial(make_run, bar=bar and workers < 2, wait=wait)
+            for (config, path), made, error in outcomes(make, jobs, workers):
+                if error:
+                    failures.append(f"{path.stem}: {str(error).rstrip('.')}")
+                elif not made:
+                    todo.append(config)
+                progress.update(made or error is not None)
     if failures:
         told = "; ".join(failures[:3])
         raise InputError(f"{len(failures)} of {len(missing)} runs failed; {told}.")
     return list(paths.values())
-
-
-def _round(configs, paths, workers, wait, bar: tqdm, failures: list[str]) -> list:
-    """Runs what no other process makes, and returns the rest; with `wait` all."""
-    elsewhere, before, attempt = [], bar.n, partial(_attempt, wait=wait)
-    jobs = [(config, paths[config]) for config in configs]
-
-    def count(steps: int) -> None:
-        bar.update(before + steps - bar.n)
-
-    for (config, path), steps, error in outcomes(attempt, jobs, workers, count):
-        if error:
-            failures.append(f"{path.stem}: {str(error).rstrip('.')}")
-        elif steps is None:
-            elsewhere.append(config)
-        else:
-            bar.total += steps - config.steps  # a checkpoint had some, or it has none
-    return elsewhere
-
-
-def _attempt(job: tuple[Config, Path], wait: bool) -> int | None:
-    """Makes a run: the steps that it took, or None while another process makes it."""
-    steps: list[int] = []
-    with after_each_step(lambda: steps.append(1)):
-        return len(steps) if make_run(*job, wait=wait) else None

@@ -7,28 +7,22 @@ when the notebook was last executed. Its marker has their checksums.
 import json
 import os
 import re
-import time
-from collections.abc import Iterable
-from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from mocose_study.config import Config, InputError, choose, configure, vary
-from mocose_study.data import benchmarks, corpora, encoders
+from mocose_study.config import Config, InputError, choose, configure
+from mocose_study.data import encoders
 from mocose_study.data.atomic import write_atomically
 from mocose_study.data.files import cache_folder, study_folder
-from mocose_study.data.labelled import transfer_tasks
-from mocose_study.data.sources import data_file, sha256
+from mocose_study.data.sources import sha256
 from mocose_study.fast.processor import default_device, processor
 from mocose_study.sections import SECTIONS
-from mocose_study.systems import SYSTEMS, fit
 
-from .files import read_whole, run_file
+from .files import read_whole, run_files
 from .pool import end_with, outcomes, worker_count
-from .progress import after_each_step, seconds_of
-from .run import run_grid
+from .progress import seconds_of, trial
+from .run import prepare, run_grid
 
 NAME = re.compile(r"\d\d_\w+", re.ASCII)  # of a section's notebook; copies have others
 
@@ -36,16 +30,16 @@ NAME = re.compile(r"\d\d_\w+", re.ASCII)  # of a section's notebook; copies have
 def study(profile: str, wanted: str = "", workers: int | None = None) -> None:
     """Makes what is missing of the notebooks `wanted`, as "04 20", or of all.
 
-    Raises InputError before any work where data or encoders are missing, and at the
+    Raises InputError before any run where data or an encoder is missing, and at the
     end for what has failed.
     """
     if "MAKELEVEL" in os.environ:
         end_with(os.getppid())
     runs = {name: configs_of(name, profile) for name in notebooks(wanted)}
     workers = worker_count(workers)
-    configs = list(dict.fromkeys(c for found in runs.values() for c in found))
-    records = {c: read_whole(run_file(c, profile)) for c in configs}
-    check([c for c, record in records.items() if not record], profile)
+    paths = run_files((c for found in runs.values() for c in found), profile)
+    records = {config: read_whole(path) for config, path in paths.items()}
+    prepare([config for config, record in records.items() if not record], bar=True)
     cache_folder().mkdir(parents=True, exist_ok=True)
     lock = FileLock(cache_folder() / "study.lock")
     try:
@@ -54,17 +48,16 @@ def study(profile: str, wanted: str = "", workers: int | None = None) -> None:
         print("another study is at work in this folder; waiting for it", flush=True)
         lock.acquire()
     with lock:
-        print("\n".join(plan(profile, runs, records, workers)), flush=True)
+        print(plan(profile, records, workers), flush=True)
         failures = []
         try:
-            run_grid(configs, profile, workers)
+            run_grid(records, profile, workers)
         except InputError as failed:
             failures.append(str(failed))
-        done = {config for config in configs if run_file(config, profile).exists()}
-        whole = (name for name, found in runs.items() if done.issuperset(found))
-        waiting = [name for name in whole if not is_as_made(name, profile)]
-        execution = partial(execute, profile=profile)
-        for name, _, error in outcomes(execution, waiting, workers):
+        done = {config for config, path in paths.items() if path.exists()}
+        jobs = ((name, profile) for name, own in runs.items() if done.issuperset(own))
+        waiting = [job for job in jobs if not is_as_made(*job)]
+        for (name, _), _, error in outcomes(execute, waiting, workers):
             print(f"{name}: {error or 'executed'}", flush=True)
             failures += [str(error)] if error else []
     if failures:
@@ -98,78 +91,23 @@ def configs_of(notebook: str, profile: str, seeds=None) -> list[Config]:
     return list(dict.fromkeys(config for found in own for config in found))
 
 
-def needs(config: Config) -> Iterable[tuple]:
-    """What a run reads: its kind, what opens it, and its name."""
-    yield "benchmark", benchmarks.test_tables, config.benchmark
-    reads = SYSTEMS[config.method].reads
-    if "encoder" in reads:
-        for name in (config.encoder, *config.augmentation_models):
-            yield "encoder", encoders.source, name
-    if "corpus" in reads:
-        yield "corpus", corpora.corpus_files, config.corpus
-    for name in {"vectors", "triplets"} & {*reads}:
-        yield "file", data_file, getattr(config, name)
-    if config.transfer:
-        yield "the transfer tasks of", lambda name: transfer_tasks(), "SentEval"
-
-
-def check(configs: Iterable[Config], profile: str) -> None:
-    """Raises InputError, one sentence, with all that these runs need and nobody has."""
-    lacking = {}
-    for kind, opened, name in dict.fromkeys(need for c in configs for need in needs(c)):
-        try:
-            opened(name)
-        except InputError as cause:
-            lacking[f"{kind} {name}"] = str(cause).rstrip(".")
-    if lacking:
-        first = f"of the first: {next(iter(lacking.values()))}"
-        raise InputError(f"profile {profile} lacks {', '.join(lacking)}; {first}.")
-
-
-def plan(profile: str, runs: dict, records: dict, workers: int) -> list[str]:
+def plan(profile: str, records: dict[Config, dict | None], workers: int) -> str:
     """What there is to do, and the hours that it takes by the runs that are there.
 
-    Where there are none, by the steps of some seconds. A line for each notebook follows
-    where the encoder is one of the large ones of the hub.
+    Where there are none, by the steps of some seconds. The large encoders of the hub
+    take their turns on one GPU.
     """
     missing = [config for config, record in records.items() if not record]
+    text = f"{profile}: {len(missing)} of {len(records)} runs to make"
+    if not missing:
+        return text
     known = [record for record in records.values() if record]
-    if missing and not known:
-        known = trial(max(missing, key=lambda config: config.method == "mocose"))
+    known = known or trial(max(missing, key=lambda config: config.method == "mocose"))
     large = configure(profile).encoder in encoders.PINNED
-    side = 1 if large else max(min(workers, len(missing)), 1)
-
-    def hours(configs: Iterable[Config]) -> str:
-        seconds = seconds_of([c for c in configs if c in missing], known)
-        return "hours unknown" if seconds is None else f"{seconds / 3600 / side:.1f} h"
-
-    lines = [f"{profile}: {len(missing)} of {len(records)} runs to make"]
-    if missing:
-        lines[0] += f", {hours(missing)} on {processor(default_device())}"
-        of_each = ((name, set(found) & set(missing)) for name, found in runs.items())
-        lines += [f"  {name}: {hours(own)}" for name, own in of_each if large and own]
-    return lines
-
-
-def trial(config: Config, most: float = 20.0, steps: int = 10) -> list[dict]:
-    """A record with the seconds of a run by its first steps; none where none ends.
-
-    It trains for `most` seconds, or so many `steps`.
-    """
-    ends: list[float] = []
-
-    def note() -> None:
-        ends.append(time.monotonic())
-        if len(ends) > steps or (len(ends) > 1 and ends[-1] - ends[0] > most):
-            raise InterruptedError
-
-    few = vary(config, corpus_size=min(config.corpus_size, 4_000))
-    with suppress(InterruptedError, RuntimeError), after_each_step(note):
-        fit(few, None, default_device(), False)
-    if len(ends) < 2:
-        return []
-    seconds = config.steps * (ends[-1] - ends[0]) / (len(ends) - 1)
-    return [{"seconds": seconds, "config": vars(config)}]
+    side = 1 if large else min(workers or 1, len(missing))
+    seconds = seconds_of(missing, known)
+    hours = "hours unknown" if seconds is None else f"{seconds / 3600 / side:.1f} h"
+    return f"{text}, {hours} on {processor(default_device())}"
 
 
 def files_of(notebook: str, profile: str) -> dict[str, str]:
@@ -179,26 +117,25 @@ def files_of(notebook: str, profile: str) -> dict[str, str]:
     """
     everyone, folder = {s.notebook for s in SECTIONS.values()}, study_folder()
     owners = [notebook] if notebook in everyone else everyone
-    runs = (run_file(c, profile) for name in owners for c in configs_of(name, profile))
+    runs = run_files((c for name in owners for c in configs_of(name, profile)), profile)
     figures = sorted(folder.glob(f"figures/{profile}/{notebook[:2]}_*"))
-    own = (folder / "notebooks" / f"{notebook}.ipynb", executed(notebook, profile))
-    there = (path for path in (*own, *figures, *runs) if path.is_file())
+    source, made, _ = places(notebook, profile)
+    there = filter(Path.is_file, (source, made, *figures, *runs.values()))
     return {str(path.relative_to(folder)): sha256(path) for path in there}
 
 
-def executed(notebook: str, profile: str) -> Path:
-    return study_folder() / "data" / "executed" / profile / f"{notebook}.ipynb"
-
-
-def marker_of(notebook: str, profile: str) -> Path:
-    return cache_folder() / "done" / profile / f"{notebook}.json"
+def places(notebook: str, profile: str) -> tuple[Path, Path, Path]:
+    """Of a notebook its source, its executed copy and its marker."""
+    name, folder = f"{notebook}.ipynb", study_folder()
+    made = folder / "data" / "executed" / profile / name
+    marker = cache_folder() / "done" / profile / f"{notebook}.json"
+    return folder / "notebooks" / name, made, marker
 
 
 def is_as_made(notebook: str, profile: str) -> bool:
-    marker = marker_of(notebook, profile)
-    if not marker.exists():
-        return False
-    return json.loads(marker.read_text()) == files_of(notebook, profile)
+    *_, marker = places(notebook, profile)
+    sums = json.loads(marker.read_text()) if marker.exists() else None
+    return sums == files_of(notebook, profile)
 
 
 def execute(notebook: str, profile: str) -> None:
@@ -214,14 +151,14 @@ def execute(notebook: str, profile: str) -> None:
     own.mkdir(parents=True, exist_ok=True)
     import papermill
 
-    folder, made = study_folder(), executed(notebook, profile)
+    source, made, marker = places(notebook, profile)
     part = cache_folder() / "logs" / profile / made.name
     for parent in (made.parent, part.parent):
         parent.mkdir(parents=True, exist_ok=True)
-    source, values = folder / "notebooks" / made.name, {"profile": profile}
+    values = {"profile": profile}
     if sections_of(notebook):
         values["mine"] = {}  # "Try it" is for people
-    options = {"kernel_name": "python3", "progress_bar": False, "cwd": folder}
+    options = {"kernel_name": "python3", "progress_bar": False, "cwd": study_folder()}
     options["extra_arguments"] = ["--IPKernelApp.log_level=50"]  # quiet at its end
     before = sha256(source)
     try:
@@ -231,5 +168,4 @@ def execute(notebook: str, profile: str) -> None:
         raise InputError(f"a cell fails, see {part}; {why}") from None
     os.replace(part, made)
     sums = files_of(notebook, profile) | {f"notebooks/{made.name}": before}
-    text = json.dumps(sums)
-    write_atomically(marker_of(notebook, profile), lambda p: p.write_text(text))
+    write_atomically(marker, lambda place: place.write_text(json.dumps(sums)))

@@ -9,6 +9,7 @@ import torch
 from mocose_lib import Encoder, InputError, loading
 from mocose_study import bench, cli
 from mocose_study.config import Config, configure
+from mocose_study.runs import progress
 from mocose_study.systems import fit
 
 
@@ -53,7 +54,7 @@ def test_the_fastest_product_counts(monkeypatch):
 # --- the clock ---
 def test_the_first_steps_do_not_count_and_all_others_must_be_there(monkeypatch):
     times = iter([0, 10, 20, 22, 26, *range(9)])
-    monkeypatch.setattr(bench, "now", lambda: next(times))
+    monkeypatch.setattr(progress, "now", lambda: next(times))
     assert bench.step_seconds(2, linear_steps) == 3
     with pytest.raises(ValueError, match="ended after 9 of 13 steps"):
         bench.step_seconds(10, linear_steps)

@@ -37,6 +37,8 @@ def test_a_saved_run_scores_as_its_run_file_says_whoever_loads_it(saved):
     tables = benchmarks.test_tables(config.benchmark)
     told = pytest.approx(record["metrics"]["sts_avg"], abs=0.1)
     assert evaluate(use.encode_of(str(folder)), tables)["average"] == told
+    with pytest.raises(InputError, match="has no trained pooler; choose another --po"):
+        use.encode_of(str(folder), "cls_pooler")
     (folder / "mocose.json").unlink()  # now it is a folder of sentence-transformers
     other = use.encode_of(str(folder))
     assert evaluate(other, tables)["average"] == told
@@ -45,12 +47,6 @@ def test_a_saved_run_scores_as_its_run_file_says_whoever_loads_it(saved):
     told = "has a pooling of its own; leave --pooling out"
     with pytest.raises(InputError, match=told):
         use.encode_of(str(folder), "mean")
-
-
-def test_a_pooler_that_nothing_has_trained_scores_nothing(saved):
-    told = "has no trained pooler; choose another --pooling"
-    with pytest.raises(InputError, match=told):
-        use.encode_of(str(saved[2]), "cls_pooler")
 
 
 def test_systems_stand_beside_a_model_with_the_papers_averages(capsys, monkeypatch):
@@ -93,13 +89,6 @@ def test_a_saved_run_is_an_encoder_for_another_run(saved, small):
     config, _, folder = saved
     assert encoders.digest(str(folder)) != encoders.digest(config.encoder)
     Run(config=small(encoder=str(folder), steps=2), out=folder.parent / "more").main()
-
-
-def test_a_system_that_is_more_than_an_encoder_is_not_saved(small, study):
-    config = small(method="whitening")
-    with pytest.raises(InputError, match="whitening is no encoder alone"):
-        Run(config=config, save=study / "mine", out=study / "own").main()
-    assert not (study / "own").exists()  # it says so before any work
 
 
 def test_the_hub_gets_the_folder_only_when_asked(saved, monkeypatch):
@@ -166,12 +155,11 @@ def test_embed_refuses_vectors_without_numbers(study):
 
 # --- what must not be lost, or written elsewhere ---
 def test_a_disk_full_at_the_end_costs_no_training(small, study, eager, monkeypatch):
-    """The log goes without; the save fails in a sentence, and the checkpoint stays."""
+    """The save fails in a sentence, and the checkpoint stays."""
     config = small()
     places = {"save": study / "mine", "out": study / "own", "log": study / "log"}
     again = Run(config=config, **places)
     with monkeypatch.context() as disk:
-        disk.setattr("mocose_study.runs.files.write_curves", full)
         disk.setattr(Encoder, "save", full)
         with pytest.raises(InputError, match=r"mine cannot be written .*No space left"):
             again.main()
@@ -180,6 +168,7 @@ def test_a_disk_full_at_the_end_costs_no_training(small, study, eager, monkeypat
     monkeypatch.setattr("torch.Tensor.backward", lambda *_: pytest.fail("trained"))
     again.main()
     assert (study / "mine" / "mocose.json").exists() and not checkpoint.path.exists()
+    assert (study / "log" / f"{again.path().stem}-history.csv").exists()
 
 
 def test_a_full_disk_is_told_with_the_folder_before_the_training(study, monkeypatch):

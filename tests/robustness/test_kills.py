@@ -108,21 +108,6 @@ def test_two_grids_at_once_share_the_work(small, study):
     assert len({process for process, _ in diary}) == 2, "one grid did everything"
 
 
-def test_a_run_that_another_process_makes_is_left_to_it(small, study):
-    config, reached = small(method="untrained"), fork.Event()
-
-    def hold():
-        runs.measured = lambda *a: (reached.set(), time.sleep(60))
-        made(config)
-
-    job = started(hold)
-    assert reached.wait(30)
-    assert not runs.make_run(config, run_file(config, "quick"), wait=False)
-    job.kill()  # its lock goes with it
-    job.join()
-    assert runs.make_run(config, run_file(config, "quick"), wait=False)
-
-
 # --- workers ---
 def answer(job):
     if job == "kill me":
@@ -132,8 +117,8 @@ def answer(job):
 
 def test_a_killed_worker_takes_only_its_own_job_with_it(monkeypatch):
     monkeypatch.setattr(pool.multiprocessing, "get_context", lambda kind: fork)
-    told = pool.outcomes(answer, [1, "kill me", 2], 1)
-    found = {job: (result, error) for job, result, error in told}
+    told = pool.outcomes(answer, [(1,), ("kill me",), (2,)], 1)
+    found = {job: (result, error) for (job,), result, error in told}
     assert found[1] == (2, None) and found[2] == (4, None)
     result, error = found["kill me"]
     killed = "its process was killed (exit code -9); the same command goes on from here"
@@ -145,7 +130,7 @@ def test_a_worker_ends_with_the_process_that_started_it():
     told, tell = fork.Pipe()
 
     def worker():
-        pool.start_worker(None)
+        pool.start_worker()
         tell.send(os.getpid())
         time.sleep(600)
 
