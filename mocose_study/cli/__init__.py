@@ -55,7 +55,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except KeyboardInterrupt:
-        then = "what is done is kept, and the same command makes the rest"
+        then = "the same command goes on from what is done"
         said, code = f"interrupted; {then}", 130
     except Exception as wrong:
         said, code = sentence(wrong), 2

@@ -233,7 +233,7 @@ def test_nothing_is_left_of_a_study_that_is_ended(folder, victim):
     if victim == "Ctrl-C":
         study.send_signal(signal.SIGINT)
         said = job.communicate(timeout=60)[0].splitlines()
-        told = "mocose: interrupted; what is done is kept, and the same command makes"
+        told = "mocose: interrupted; the same command goes on from what is done"
         assert [line for line in said if line.startswith(told)], said
         assert not [line for line in said if "Traceback" in line]
     else:
