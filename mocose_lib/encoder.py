@@ -1,7 +1,7 @@
 """A pre-trained encoder as a map from sentences to vectors."""
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
+from itertools import chain
 from typing import Annotated, Literal
 
 import numpy as np
@@ -47,6 +47,7 @@ class Encoder(nn.Module):
     """
 
     states: Callable = staticmethod(states)
+    save = saving.save
 
     def __init__(self, model: nn.Module, tokenizer, pooling="cls", max_length=128):
         super().__init__()
@@ -102,13 +103,6 @@ class Encoder(nn.Module):
                 raise InputError(f"{told}; set pooling = 'mean'.")
         return encoder.eval()
 
-    def save(self, folder: str | Path, normalize: bool = False) -> Path:
-        """Writes a folder that SentenceTransformer, AutoModel and `Encoder.load` read.
-
-        `normalize` adds a module for vectors of length 1.
-        """
-        return saving.save(self, Path(folder), normalize)
-
     @property
     def device(self) -> torch.device:
         return self.model.get_input_embeddings().weight.device
@@ -159,8 +153,7 @@ class Encoder(nn.Module):
         sizes = torch.tensor([len(tokens) for tokens in ids])
         mask = torch.arange(int(sizes.max())) < sizes[:, None]
         padded = torch.full(mask.shape, self.tokenizer.pad_token_id)
-        flat = [token for tokens in ids for token in tokens]
-        padded[mask] = torch.tensor(flat)  # row by row
+        padded[mask] = torch.tensor([*chain(*ids)])  # row by row
         return padded.to(self.device), mask.to(self.device)
 
     @torch.no_grad()

@@ -3,7 +3,6 @@
 import json
 import shutil
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import torch
 from safetensors.torch import save_file
@@ -16,29 +15,27 @@ POOLINGS = {"cls": "cls", "cls_token": "cls", "mean": "mean", "mean_tokens": "me
 BESIDE = ("default_prompt_name", "truncate_dim", "do_lower_case")
 
 
-def save(encoder, folder: Path, normalize: bool) -> Path:
-    """Writes what `Encoder.save` promises: beside first, then each file in its place.
+def save(encoder, folder: str | Path, normalize: bool = False) -> Path:
+    """Writes a folder that SentenceTransformer, AutoModel and `Encoder.load` read.
 
+    `normalize` adds a module for vectors of length 1. All is written beside first. Then
     config.json goes first and comes last: a mixture of two models does not load. Raises
     InputError for a folder with another program's model.
     """
+    folder = Path(folder)
     if (folder / "config.json").is_file() and not (folder / "mocose.json").is_file():
         why = "holds a model that was not saved here; choose another folder."
         raise InputError(f"{folder} {why}")
-    folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob(".saving-*"):  # by a kill
-        shutil.rmtree(left, ignore_errors=True)
-    with TemporaryDirectory(prefix=".saving-", dir=folder) as beside:
-        _write(encoder, Path(beside), normalize)
-        (folder / "config.json").unlink(missing_ok=True)
-        files = sorted(Path(beside).iterdir(), key=lambda p: p.name == "config.json")
-        for new in files:
-            old = folder / new.name
-            if old.is_dir() and not old.is_symlink():
-                shutil.rmtree(old)
-            else:
-                old.unlink(missing_ok=True)
-            new.rename(old)
+    beside = folder / ".saving"
+    shutil.rmtree(beside, ignore_errors=True)  # left by a kill
+    _write(encoder, beside, normalize)
+    (folder / "config.json").unlink(missing_ok=True)
+    files = [path for path in beside.rglob("*") if path.is_file()]
+    for file in sorted(files, key=(beside / "config.json").__eq__):
+        place = folder / file.relative_to(beside)
+        place.parent.mkdir(exist_ok=True)
+        file.replace(place)
+    shutil.rmtree(beside)
     return folder
 
 
@@ -51,7 +48,7 @@ def _write(encoder, folder: Path, normalize: bool) -> None:
         path, name = f"{i}_{kind}" if i else "", f"sentence_transformers.models.{kind}"
         module = {"idx": i, "name": str(i), "path": path, "type": name}
         texts["modules.json"].append(module)
-        (folder / path).mkdir(exist_ok=True)
+        (folder / path).mkdir(parents=True, exist_ok=True)
         if settings:
             texts[f"{path}/config.json"] = settings
         if weights:

@@ -159,14 +159,17 @@ class Evaluation:
             measured["test"] = evaluate(self.last, self.test)["average"]
         return measured
 
-    def options(self, checkpoint, bar: bool) -> dict:
-        """How a training is measured, chosen and kept: arguments of `Trainer.run`."""
-        choose = self.config.selection != "last"
-        looks = {"evaluate": self, "choose": choose, "probe": self.probe}
-        return {**looks, "checkpoint": checkpoint, "bar": bar}
-
-    def fitted(self, progress: Progress, encoder: Encoder) -> Fitted:
-        """The chosen weights. The vectors of the last step are not made anew."""
+    def fitted(self, trainer: Trainer, examples, encoder, checkpoint, bar) -> Fitted:
+        """Trains to the chosen weights. The last step's vectors are not made anew."""
+        progress = trainer.run(
+            examples,
+            name=self.config.method,
+            evaluate=self,
+            choose=self.config.selection != "last",
+            probe=self.probe,
+            checkpoint=checkpoint,
+            bar=bar,
+        )
         last = progress.best_step in (0, self.config.steps)
         encode = self.last if self.last and last else self.encode
         return Fitted(encode, progress, encoder)
@@ -208,21 +211,9 @@ class Model(System, nn.Module):
         return train_system(config, model, checkpoint, bar)
 
 
-class SystemTrainer(Trainer):
-    """Trains a model by the loss that it gives for each batch."""
-
-    def step(self, rows: np.ndarray, step: int) -> None:
-        kind, half = self.trained[0].device.type, self.settings.precision == "bf16"
-        with torch.autocast(kind, torch.bfloat16, enabled=half):
-            loss = self.scored.batch_loss(rows, self.generator)
-        self.optimise(loss, step)
-
-
 def train_system(config: Config, model: Model, checkpoint=None, bar=True) -> Fitted:
     """Trains `model` in place and leaves the chosen weights in it."""
     torch.manual_seed(config.seed)
+    trainer = Trainer(config, model.train(), model)
     evaluation = Evaluation(config, model.encode, model.encode)
-    trainer = SystemTrainer(config, model.train(), model)
-    options = evaluation.options(checkpoint, bar)
-    progress = trainer.run(model.examples, name=config.method, **options)
-    return evaluation.fitted(progress, model.encoder)
+    return evaluation.fitted(trainer, model.examples, model.encoder, checkpoint, bar)

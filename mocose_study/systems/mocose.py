@@ -2,10 +2,10 @@
 
 import torch
 
-from mocose_lib import Encoder, train
+from mocose_lib import Encoder
 from mocose_lib.augment import distorted
 from mocose_lib.evaluation.sts import Encode
-from mocose_lib.train import Text
+from mocose_lib.train import MoCoSE as Trainer
 from mocose_study.config import Config
 from mocose_study.fast.ranks import ranks
 from mocose_study.rewriting import text_augment
@@ -20,13 +20,10 @@ position_shuffle token_cutoff feature_cutoff augment_at_evaluation text_augmenta
 augmentation_models augmentation_rate augmented_views"""
 
 
-class TrainingText(Text):
-    """Token ids of the training sentences; the views may be rewritten."""
+class Training(Trainer):
+    """The views of a sentence may be rewritten."""
 
-    def __init__(self, ids):
-        self.ids = ids
-
-    def views(self, rows, generator: torch.Generator):
+    def views(self, rows):
         return text_augment.views(self.ids[rows])
 
 
@@ -60,8 +57,7 @@ class MoCoSE(System):
     @staticmethod
     def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
         encoder = load_encoder(config, device)
-        text = TrainingText(training_ids(config, encoder, bar))
+        trainer = Training(config, encoder, training_ids(config, encoder, bar))
+        trainer.ranks = ranks()
         evaluation = Evaluation(config, encode_as(config, encoder), encoder.encode)
-        options = evaluation.options(checkpoint, bar)
-        progress = train(encoder, text, config, ranks=ranks(), **options)
-        return evaluation.fitted(progress, encoder)
+        return evaluation.fitted(trainer, trainer.ids, encoder, checkpoint, bar)
