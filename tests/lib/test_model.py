@@ -39,12 +39,14 @@ def test_query_and_keys_have_one_width(encoder, view, p, q, dim, style):
 
 
 def test_heads_are_paired_over_a_grid(tiny):
-    """One seed, one projection, however deep the predictor; and no global draw."""
+    """One seed, one projection and pooler, however deep the predictor; no global draw."""
 
     def weight(**changes):
         encoder = Encoder.load(tiny)
+        encoder.pooler_trained = False
         torch.manual_seed(3)
-        drawn = Branch(encoder, Settings(**changes)).projection[0].weight
+        branch = Branch(encoder, Settings(**changes))
+        drawn = torch.cat([branch.projection[0].weight, encoder.pooler.weight])
         assert torch.equal(torch.rand(2), torch.rand(2, generator=torch.manual_seed(3)))
         return drawn
 

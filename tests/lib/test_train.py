@@ -91,16 +91,6 @@ def test_the_weights_that_are_left_are_the_chosen_ones(encoder, choose):
     assert kept == ((4, 30.0) if choose else (0, None))
 
 
-def test_the_seed_draws_a_pooler_that_no_checkpoint_brought(tiny, tmp_path):
-    Encoder.load(tiny).save(tmp_path)  # which leaves the pooler out
-    settings, states = Settings(steps=2, batch_size=8, queue_size=16), []
-    for _ in range(2):
-        encoder = Encoder.load(tmp_path)
-        train(encoder, open_sentences(64), settings, bar=False)
-        states.append(encoder.state_dict())
-    assert same(*states)
-
-
 def test_more_tokens_than_the_encoder_reads_are_refused(encoder):
     with pytest.raises(InputError, match="max_length = 200, but the encoder reads 75"):
         train(encoder, open_sentences(64), Settings(max_length=200))
