@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 import numpy as np
 import torch
 from jaxtyping import Float
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from . import saving
@@ -83,18 +82,12 @@ class Encoder(nn.Module):
         """
         check("dropout", dropout, Share)
         with readable(name):
-            noted = saving.noted(name, revision)
-            if noted["refused"] and not pooling:
-                told = f"{name} has what is not applied here: {noted['refused']}"
-                raise InputError(f"{told}; name a pooling to leave it out.")
+            noted = saving.noted(name, pooling, revision)
             where = {"revision": revision, "subfolder": noted["subfolder"]}
             model, tokenizer, pooler = open_model(name, layers, dropout, **where)
             length = noted["max_length"] if max_length is None else max_length
             encoder = cls(model, tokenizer, pooling or noted["pooling"], length)
-            if noted["dense"]:
-                weights = load_file(noted["dense"]).items()
-                pooler = {key.removeprefix("linear."): value for key, value in weights}
-            if pooler:
+            if pooler := noted["pooler"] or pooler:
                 encoder.pooler.load_state_dict(pooler)
             encoder.pooler_trained, encoder.dropout = bool(pooler), dropout
             first = {tokenizer(text)["input_ids"][0] for text in ("", "a")}

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from transformers.utils import cached_file
 
 from .settings import InputError
@@ -86,10 +86,11 @@ def _modules(encoder, normalize: bool):
         yield "Normalize", {}, {}
 
 
-def noted(name: str | Path, revision: str | None) -> dict:
-    """What `save` or sentence-transformers left there: pooling, max_length, subfolder.
+def noted(name: str | Path, named: str | None, revision: str | None) -> dict:
+    """What `save` or sentence-transformers left there.
 
-    "dense" is the pooler's file. "refused" says what cannot be applied here, or "".
+    That is pooling, max_length, the subfolder of the model, the pooler's weights. Raises
+    InputError for what is not applied here, unless a pooling is `named`.
     """
     quiet = ("missing_entries", "connection_errors", "gated_repo")
     quiet = {f"_raise_exceptions_for_{kind}": False for kind in quiet}
@@ -101,11 +102,13 @@ def noted(name: str | Path, revision: str | None) -> dict:
     modules = read("modules.json", [])
     paths = {m["type"].rpartition(".")[2]: m["path"] for m in modules}
     folder = paths.get("Transformer", "")
-    left = {"pooling": "cls", "max_length": 128, "subfolder": folder, "refused": ""}
+    left = {"pooling": "cls", "max_length": 128, "subfolder": folder, "pooler": None}
     if (own := read("mocose.json", {})) or not modules:
-        dense = f"{paths['Dense']}/model.safetensors" if "Dense" in paths else None
-        dense = dense and cached_file(name, dense, revision=revision)
-        return left | {"dense": dense} | own
+        if "Dense" in paths:
+            file = f"{paths['Dense']}/model.safetensors"
+            weights = load_file(cached_file(name, file, revision=revision)).items()
+            left["pooler"] = {k.removeprefix("linear."): v for k, v in weights}
+        return left | own
     bert = read("sentence_bert_config.json", {}, folder)
     words = read("tokenizer_config.json", {}, folder)
     beside = read("config_sentence_transformers.json", {}) | bert
@@ -115,6 +118,8 @@ def noted(name: str | Path, revision: str | None) -> dict:
     pooling = str(modes.get("pooling_mode") or " + ".join(flags))
     if pooling not in POOLINGS:
         refused.append(f"pooling {pooling or 'that is missing'}")
+    if refused and not named:
+        told = f"{name} has what is not applied here: {', '.join(refused)}"
+        raise InputError(f"{told}; name a pooling to leave it out.")
     length = bert.get("max_seq_length") or words.get("model_max_length", 128)
-    left |= {"pooling": POOLINGS.get(pooling), "refused": ", ".join(refused)}
-    return left | {"max_length": length, "dense": None}
+    return left | {"pooling": POOLINGS.get(pooling), "max_length": length}

@@ -135,44 +135,30 @@ def documents(config: Config, ids) -> np.ndarray:
     return numbers
 
 
-class Evaluation:
-    """What is measured while training: the score that chooses weights, the geometry.
+def trained(
+    config: Config, trainer: Trainer, examples, encoder, encode, probed, checkpoint, bar
+) -> Fitted:
+    """Trains to the weights that a score of `encode` chooses; `probed` has the geometry.
 
     The last step also gets "test", the mean over the test tasks: it shows damage that
-    the choice of earlier weights hides.
+    the choice of earlier weights hides. Its vectors are not made anew.
     """
+    probe, last = Probe(probed, config.benchmark), cached(encode)
+    test = benchmarks.test_tables(config.benchmark)
+    dev = (config.benchmark, config.dev, config.selection == "blind")
+    choosing = test if config.selection == "test" else benchmarks.dev_tables(*dev)
 
-    def __init__(self, config: Config, encode: Encode, probed: Encode):
-        self.config, self.encode = config, encode
-        self.probe = Probe(probed, config.benchmark)
-        self.test = benchmarks.test_tables(config.benchmark)
-        blind = config.selection == "blind"
-        dev = benchmarks.dev_tables(config.benchmark, config.dev, blind)
-        self.choosing = self.test if config.selection == "test" else dev
-        self.last: Encode | None = None  # remembers the vectors of the last step
-
-    def __call__(self, step: int) -> dict[str, float]:
-        scores = evaluate(self.encode, self.choosing)
-        measured = {"score": scores["average"], **self.probe()}
-        if step == self.config.steps:
-            self.last = cached(self.encode)
-            measured["test"] = evaluate(self.last, self.test)["average"]
+    def measure(step: int) -> dict[str, float]:
+        measured = {"score": evaluate(encode, choosing)["average"], **probe()}
+        if step == config.steps:
+            measured["test"] = evaluate(last, test)["average"]
         return measured
 
-    def fitted(self, trainer: Trainer, examples, encoder, checkpoint, bar) -> Fitted:
-        """Trains to the chosen weights. The last step's vectors are not made anew."""
-        progress = trainer.run(
-            examples,
-            name=self.config.method,
-            evaluate=self,
-            choose=self.config.selection != "last",
-            probe=self.probe,
-            checkpoint=checkpoint,
-            bar=bar,
-        )
-        last = progress.best_step in (0, self.config.steps)
-        encode = self.last if self.last and last else self.encode
-        return Fitted(encode, progress, encoder)
+    looks = {"evaluate": measure, "choose": config.selection != "last", "probe": probe}
+    kept = {"checkpoint": checkpoint, "bar": bar}
+    progress = trainer.run(examples, name=config.method, **looks, **kept)
+    ended = progress.best_step in (0, config.steps)
+    return Fitted(last if ended else encode, progress, encoder)
 
 
 class Model(System, nn.Module):
@@ -214,6 +200,6 @@ class Model(System, nn.Module):
 def train_system(config: Config, model: Model, checkpoint=None, bar=True) -> Fitted:
     """Trains `model` in place and leaves the chosen weights in it."""
     torch.manual_seed(config.seed)
-    trainer = Trainer(config, model.train(), model)
-    evaluation = Evaluation(config, model.encode, model.encode)
-    return evaluation.fitted(trainer, model.examples, model.encoder, checkpoint, bar)
+    trainer, encode = Trainer(config, model.train(), model), model.encode
+    encoders = model.encoder, encode, encode
+    return trained(config, trainer, model.examples, *encoders, checkpoint, bar)

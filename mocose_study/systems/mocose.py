@@ -1,5 +1,7 @@
 """MoCoSE (Cao et al. 2022), equations 1-3, Algorithm 1: `mocose_lib.train`."""
 
+from functools import partial
+
 import torch
 
 from mocose_lib import Encoder
@@ -10,7 +12,7 @@ from mocose_study.config import Config
 from mocose_study.fast.ranks import ranks
 from mocose_study.rewriting import text_augment
 
-from .base import Evaluation, Fitted, System, load_encoder, training_ids
+from .base import Fitted, System, load_encoder, trained, training_ids
 
 OWN = """batch_negatives queue_size queue_init queue_growth queue_keys negatives_slice
 ema_decay ema_horizon shared_embeddings detach_keys
@@ -37,11 +39,8 @@ def encode_as(config: Config, encoder: Encoder) -> Encode:
         return encoder.encode
 
     def encode(sentences):
-        generator = torch.Generator().manual_seed(config.seed)
-
-        def distort(words, mask):
-            return distorted(words, mask, config, generator)
-
+        own = {"generator": torch.Generator().manual_seed(config.seed)}
+        distort = partial(distorted, settings=config, **own)
         return encoder.encode(sentences, distort=distort)
 
     return encode
@@ -59,5 +58,5 @@ class MoCoSE(System):
         encoder = load_encoder(config, device)
         trainer = Training(config, encoder, training_ids(config, encoder, bar))
         trainer.ranks = ranks()
-        evaluation = Evaluation(config, encode_as(config, encoder), encoder.encode)
-        return evaluation.fitted(trainer, trainer.ids, encoder, checkpoint, bar)
+        encoders = encoder, encode_as(config, encoder), encoder.encode
+        return trained(config, trainer, trainer.ids, *encoders, checkpoint, bar)
