@@ -65,13 +65,7 @@ class Encoder(nn.Module):
 
     @classmethod
     def load(
-        cls,
-        name,
-        pooling=None,
-        layers=None,
-        dropout=0.1,
-        max_length=None,
-        revision=None,
+        cls, name, pooling=None, layers=None, dropout=0.1, max_length=None
     ) -> "Encoder":
         """Loads a folder or a model of the hub, with `layers` layers (None: all).
 
@@ -82,9 +76,9 @@ class Encoder(nn.Module):
         """
         check("dropout", dropout, Share)
         with readable(name):
-            noted = saving.noted(name, pooling, revision)
-            where = {"revision": revision, "subfolder": noted["subfolder"]}
-            model, tokenizer, pooler = open_model(name, layers, dropout, **where)
+            noted = saving.noted(name, pooling)
+            where = noted["subfolder"]
+            model, tokenizer, pooler = open_model(name, where, layers, dropout)
             length = noted["max_length"] if max_length is None else max_length
             encoder = cls(model, tokenizer, pooling or noted["pooling"], length)
             if pooler := noted["pooler"] or pooler:

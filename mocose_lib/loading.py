@@ -40,12 +40,12 @@ def readable(name: str | Path):
         logging.set_verbosity(told)
 
 
-def open_model(name: str | Path, layers: int | None, dropout: float, **where):
+def open_model(name: str | Path, subfolder: str, layers: int | None, dropout: float):
     """Model with its first `layers` layers, tokenizer, and weights of a trained pooler.
 
     Nothing there is executed. Raises InputError for what no training could go on from.
     """
-    where["trust_remote_code"] = False
+    where = {"subfolder": subfolder, "trust_remote_code": False}
     config = AutoConfig.from_pretrained(name, **where)
     known = getattr(config, "num_hidden_layers", 0)
     if getattr(config, "max_position_embeddings", 0) < 1 or known < 1:

@@ -86,7 +86,7 @@ def _modules(encoder, normalize: bool):
         yield "Normalize", {}, {}
 
 
-def noted(name: str | Path, named: str | None, revision: str | None) -> dict:
+def noted(name: str | Path, named: str | None) -> dict:
     """What `save` or sentence-transformers left there.
 
     That is pooling, max_length, the subfolder of the model, the pooler's weights. Raises
@@ -96,7 +96,7 @@ def noted(name: str | Path, named: str | None, revision: str | None) -> dict:
     quiet = {f"_raise_exceptions_for_{kind}": False for kind in quiet}
 
     def read(file: str, default, subfolder: str = ""):
-        path = cached_file(name, file, subfolder=subfolder, revision=revision, **quiet)
+        path = cached_file(name, file, subfolder=subfolder, **quiet)
         return json.loads(Path(path).read_text(encoding="utf-8")) if path else default
 
     modules = read("modules.json", [])
@@ -105,8 +105,8 @@ def noted(name: str | Path, named: str | None, revision: str | None) -> dict:
     left = {"pooling": "cls", "max_length": 128, "subfolder": folder, "pooler": None}
     if (own := read("mocose.json", {})) or not modules:
         if "Dense" in paths:
-            file = f"{paths['Dense']}/model.safetensors"
-            weights = load_file(cached_file(name, file, revision=revision)).items()
+            file = cached_file(name, "model.safetensors", subfolder=paths["Dense"])
+            weights = load_file(file).items()
             left["pooler"] = {k.removeprefix("linear."): v for k, v in weights}
         return left | own
     bert = read("sentence_bert_config.json", {}, folder)

@@ -59,18 +59,6 @@ def layers_of(branch):
     return [part for part in parts if isinstance(part, nn.Linear)]
 
 
-def test_two_layers_never_start_alike(encoder):
-    """Until November 2026 all heads and the pooler had the same random numbers."""
-    encoder.pooler_trained = False
-    settings = Settings(projection_layers=3, predictor_layers=3)
-    layers = layers_of(Branch(encoder, settings))
-    assert len(layers) == 7
-    weights = torch.stack([layer.weight.flatten() for layer in layers])
-    # nor is one the other times a number
-    alike = torch.corrcoef(weights) - torch.eye(7)
-    assert alike.abs().max() < 0.25
-
-
 @pytest.mark.parametrize("width", [128, 256])
 def test_fresh_layers_are_drawn_as_bert_draws_them(width):
     """N(0, initializer_range) at any width; torch has 0.051 at 128, with biases."""

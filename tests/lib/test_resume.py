@@ -53,19 +53,6 @@ def test_kills_change_nothing(go, eager, monkeypatch, tmp_path, variant, where):
     assert_same(go(**VARIANTS[variant], checkpoint=checkpoint), unbroken)
 
 
-@pytest.mark.parametrize("step", [4, 6])
-def test_steps_after_a_checkpoint_come_again(go, eager, monkeypatch, tmp_path, step):
-    """A checkpoint of step 3 is all that is left of one killed at a later step."""
-    variant, unbroken = VARIANTS["code"], go(**VARIANTS["code"])
-    with monkeypatch.context() as once:
-        due = iter(step == 3 for step in range(1, 1_000))
-        once.setattr(Checkpoint, "due", lambda _: next(due))
-        kill_at(once, "step", step)
-        with pytest.raises(Killed):
-            go(**variant, checkpoint=Checkpoint(tmp_path / "run.pt"))
-    assert_same(go(**variant, checkpoint=Checkpoint(tmp_path / "run.pt")), unbroken)
-
-
 def test_a_checkpoint_of_other_settings_is_refused(go, eager, tmp_path):
     go(checkpoint=Checkpoint(tmp_path / "run.pt"))
     with pytest.raises(InputError, match="belongs to other settings"):
