@@ -69,10 +69,10 @@ class Encoder(nn.Module):
     ) -> "Encoder":
         """Loads a folder or a model of the hub, with `layers` layers (None: all).
 
-        `max_length` is in tokens. None takes the pooling and the length that `save` or
-        sentence-transformers left there, else "cls" and 128. A named pooling takes the
-        place of their modules. Nothing there is executed. Raises InputError for what is
-        not there, damaged, unlike BERT, or has modules that are not applied here.
+        `max_length` is in tokens. None takes the pooling and the length that `save` left
+        there, else "cls" and 128. A named pooling takes the place of the modules that
+        sentence-transformers has there. Nothing there is executed. Raises InputError for
+        what is not there, damaged, unlike BERT, or has modules and no pooling is named.
         """
         check("dropout", dropout, Share)
         with readable(name):

