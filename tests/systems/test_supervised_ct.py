@@ -13,15 +13,10 @@ from mocose_lib import InputError
 from mocose_study.config import vary
 from mocose_study.systems import ct
 from mocose_study.systems import simcse_supervised as supervised
-from mocose_study.systems.ct import ContrastiveTension, tension
+from mocose_study.systems.ct import ContrastiveTension
 from mocose_study.systems.simcse_supervised import SupervisedSimCSE
 
 SENTENCES = open_sentences(32, start=50)
-
-
-def vectors(n, rows=5, dim=4):
-    generator = torch.Generator().manual_seed(1)
-    return [torch.randn(rows, dim, generator=generator) for _ in range(n)]
 
 
 @pytest.mark.parametrize("weight", [None, 0.0, 0.5, 1.0])  # None: no hard negatives
@@ -35,7 +30,7 @@ def test_the_supervised_loss_of_a_batch_in_loops(small, tmp_path, weight):
     query, keys, hard = map(system.vectors, sides)
 
     def e(a, b):
-        return math.exp(float(F.cosine_similarity(a, b, dim=0)) / 0.3)
+        return math.exp(F.cosine_similarity(a, b, dim=0).item() / 0.3)
 
     total = 0.0
     for i in range(4):
@@ -66,16 +61,6 @@ def test_triplets_are_quoted_or_not_and_a_useless_file_is_one_sentence(tmp_path)
         path.write_text(text)
         with pytest.raises(InputError, match=f"^{told}"):
             supervised.read_triplets(path)
-
-
-def test_tension_in_loops():
-    a, b = vectors(2)
-    same = torch.tensor([1.0, 0, 0, 1, 0])
-    total = 0.0
-    for x, y, is_same in zip(a, b, same, strict=True):
-        share = 1 / (1 + math.exp(-float(x @ y)))
-        total -= math.log(share if is_same else 1 - share)
-    assert tension(a, b, same).item() == pytest.approx(total, rel=1e-4)
 
 
 def test_every_sentence_stands_beside_itself_and_its_negatives(small, monkeypatch):
