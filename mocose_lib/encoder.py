@@ -65,20 +65,26 @@ class Encoder(nn.Module):
 
     @classmethod
     def load(
-        cls, name, pooling=None, layers=None, dropout=0.1, max_length=None
+        cls,
+        name,
+        pooling=None,
+        layers=None,
+        dropout=0.1,
+        max_length=None,
+        revision=None,
     ) -> "Encoder":
         """Loads a folder or a model of the hub, with `layers` layers (None: all).
 
-        `max_length` is in tokens. None takes the pooling and the length that `save` left
-        there, else "cls" and 128. A named pooling takes the place of the modules that
-        sentence-transformers has there. Nothing there is executed. Raises InputError for
-        what is not there, damaged, unlike BERT, or has modules and no pooling is named.
+        `max_length` is in tokens. None takes the pooling and the length that `save` or
+        sentence-transformers left there, else "cls" and 128. A named pooling takes the
+        place of their modules. Nothing there is executed. Raises InputError for what is
+        not there, damaged, unlike BERT, or has modules that are not applied here.
         """
         check("dropout", dropout, Share)
         with readable(name):
-            noted = saving.noted(name, pooling)
-            where = noted["subfolder"]
-            model, tokenizer, pooler = open_model(name, where, layers, dropout)
+            noted = saving.noted(name, pooling, revision)
+            where = {"revision": revision, "subfolder": noted["subfolder"]}
+            model, tokenizer, pooler = open_model(name, layers, dropout, **where)
             length = noted["max_length"] if max_length is None else max_length
             encoder = cls(model, tokenizer, pooling or noted["pooling"], length)
             if pooler := noted["pooler"] or pooler:

@@ -40,12 +40,12 @@ def readable(name: str | Path):
         logging.set_verbosity(told)
 
 
-def open_model(name: str | Path, subfolder: str, layers: int | None, dropout: float):
+def open_model(name: str | Path, layers: int | None, dropout: float, **where):
     """Model with its first `layers` layers, tokenizer, and weights of a trained pooler.
 
     Nothing there is executed. Raises InputError for what no training could go on from.
     """
-    where = {"subfolder": subfolder, "trust_remote_code": False}
+    where["trust_remote_code"] = False
     config = AutoConfig.from_pretrained(name, **where)
     known = getattr(config, "num_hidden_layers", 0)
     if getattr(config, "max_position_embeddings", 0) < 1 or known < 1:
@@ -86,6 +86,7 @@ def trained_pooler(model: nn.Module, missing) -> dict | None:
 
 def adapt(config, known: int, dropout: float) -> None:
     """Cuts lists with an entry for each of `known` layers; sets all dropout rates."""
+    config.hidden_dropout_prob = config.attention_probs_dropout_prob = dropout
     for name, value in list(vars(config).items()):
         if "layer" in name and isinstance(value, list | tuple) and len(value) == known:
             setattr(config, name, value[: config.num_hidden_layers])

@@ -2,6 +2,7 @@
 
 import torch
 from jaxtyping import Float, Int
+from torch import nn
 from torch.nn import functional as F
 
 from .settings import Slice
@@ -9,8 +10,8 @@ from .settings import Slice
 RANDOM = -1  # the "step" in which an entry of the initial fill was born
 
 
-class NegativeQueue:
-    """First in, first out; entries stand newest first, in `keys` and `born`.
+class NegativeQueue(nn.Module):
+    """First in, first out; entries stand newest first, in buffers `keys` and `born`.
 
     `exact` growth starts with `init` random unit vectors and holds what has arrived,
     up to `size`. `published` repeats the authors' code. Its buffer starts with `size`
@@ -20,10 +21,12 @@ class NegativeQueue:
     """
 
     def __init__(self, size: int, dim: int, init: int, generator, growth="exact"):
+        super().__init__()
         self.size, self.init, self.growth = size, init, growth
         rows = size if growth == "published" else init
-        self.keys = F.normalize(torch.randn(rows, dim, generator=generator), dim=-1)
-        self.born = torch.full((rows,), RANDOM)
+        noise = torch.randn(rows, dim, generator=generator)
+        self.register_buffer("keys", F.normalize(noise, dim=-1))
+        self.register_buffer("born", torch.full((rows,), RANDOM))
 
     @property
     def count(self) -> int:
@@ -66,8 +69,6 @@ class NegativeQueue:
         born = self.born[: self._used()]
         return torch.where(born == RANDOM, RANDOM, step - born)
 
-    def state_dict(self) -> dict[str, torch.Tensor]:
-        return {"keys": self.keys, "born": self.born}
-
     def load_state_dict(self, state: dict[str, torch.Tensor]) -> None:
-        self.keys, self.born = state["keys"], state["born"].cpu()
+        """Takes entries of any number: a queue grows while it fills."""
+        self.keys, self.born = state["keys"], state["born"]

@@ -10,6 +10,10 @@ from transformers.utils import cached_file
 
 from .settings import InputError
 
+APPLIED = {"Transformer", "Pooling", "Normalize"}  # the last one changes no cosine
+POOLINGS = {"cls": "cls", "cls_token": "cls", "mean": "mean", "mean_tokens": "mean"}
+BESIDE = ("default_prompt_name", "truncate_dim", "do_lower_case")
+
 
 def save(encoder, folder: str | Path, normalize: bool = False) -> Path:
     """Writes a folder that SentenceTransformer, AutoModel and `Encoder.load` read.
@@ -82,33 +86,40 @@ def _modules(encoder, normalize: bool):
         yield "Normalize", {}, {}
 
 
-def noted(name: str | Path, named: str | None) -> dict:
-    """What `save` left there: pooling, max_length, the pooler's weights, a subfolder.
+def noted(name: str | Path, named: str | None, revision: str | None) -> dict:
+    """What `save` or sentence-transformers left there.
 
-    Of another folder of sentence-transformers, length and subfolder. Raises InputError
-    for its modules, unless a pooling is `named` to take their place.
+    That is pooling, max_length, the subfolder of the model, the pooler's weights. Raises
+    InputError for what is not applied here, unless a pooling is `named`.
     """
     quiet = ("missing_entries", "connection_errors", "gated_repo")
     quiet = {f"_raise_exceptions_for_{kind}": False for kind in quiet}
 
-    def read(file: str, subfolder: str = ""):
-        path = cached_file(name, file, subfolder=subfolder, **quiet)
-        return json.loads(Path(path).read_text(encoding="utf-8")) if path else {}
+    def read(file: str, default, subfolder: str = ""):
+        path = cached_file(name, file, subfolder=subfolder, revision=revision, **quiet)
+        return json.loads(Path(path).read_text(encoding="utf-8")) if path else default
 
-    modules = read("modules.json")
+    modules = read("modules.json", [])
     paths = {m["type"].rpartition(".")[2]: m["path"] for m in modules}
     folder = paths.get("Transformer", "")
     left = {"pooling": "cls", "max_length": 128, "subfolder": folder, "pooler": None}
-    if (own := read("mocose.json")) or not modules:
+    if (own := read("mocose.json", {})) or not modules:
         if "Dense" in paths:
-            file = cached_file(name, "model.safetensors", subfolder=paths["Dense"])
-            weights = load_file(file).items()
+            file = f"{paths['Dense']}/model.safetensors"
+            weights = load_file(cached_file(name, file, revision=revision)).items()
             left["pooler"] = {k.removeprefix("linear."): v for k, v in weights}
         return left | own
-    if not named:
-        told = f"{name} has modules that are not applied here: {', '.join(paths)}"
-        raise InputError(f"{told}; name a pooling to take their place.")
-    bert = read("sentence_bert_config.json", folder)
-    words = read("tokenizer_config.json", folder)
+    bert = read("sentence_bert_config.json", {}, folder)
+    words = read("tokenizer_config.json", {}, folder)
+    beside = read("config_sentence_transformers.json", {}) | bert
+    refused = sorted(paths.keys() - APPLIED) + [x for x in BESIDE if beside.get(x)]
+    modes = read(f"{paths['Pooling']}/config.json", {}) if "Pooling" in paths else {}
+    flags = [k[13:] for k, on in modes.items() if on and k.startswith("pooling_mode_")]
+    pooling = str(modes.get("pooling_mode") or " + ".join(flags))
+    if pooling not in POOLINGS:
+        refused.append(f"pooling {pooling or 'that is missing'}")
+    if refused and not named:
+        told = f"{name} has what is not applied here: {', '.join(refused)}"
+        raise InputError(f"{told}; name a pooling to leave it out.")
     length = bert.get("max_seq_length") or words.get("model_max_length", 128)
-    return left | {"max_length": length}
+    return left | {"pooling": POOLINGS.get(pooling), "max_length": length}

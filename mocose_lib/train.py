@@ -44,7 +44,7 @@ class MoCoSE(Trainer):
         sizes = (settings.queue_size, online.dim, settings.random_keys)
         fill = stream(settings.seed, "queue")
         self.queue = NegativeQueue(*sizes, fill, settings.queue_growth)
-        self.queue.keys = self.queue.keys.to(encoder.device)
+        self.queue.to(encoder.device)
         self.gradient: Tensor | None = None  # what a "stale" FGSM uses next
         self.recent: list = []  # (ids, mask) behind the queue's keys, newest first
 

@@ -14,6 +14,7 @@ from torch import Tensor, cuda, nn
 from torch.optim.lr_scheduler import LambdaLR
 from tqdm.auto import trange
 
+from .encoder import Encoder
 from .heads import stream
 from .optimizer import learning_rate, make_optimizer
 from .settings import InputError, Settings
@@ -103,10 +104,12 @@ class Trainer:
         highest "score" are kept, else the last ones. `probe(step)` is called every
         `probe_every` steps. An interrupted training goes on from `checkpoint` to the
         numbers of an unbroken one; the caller deletes it. Raises InputError for fewer
-        `examples` than a batch has and where dropout has no effect on the encoder, and
+        `examples` than a batch has and where dropout has no effect on an encoder, and
         FloatingPointError for a loss that is not finite.
         """
-        self.online.encoder.check_dropout()
+        for part in self.online.modules():
+            if isinstance(part, Encoder):
+                part.check_dropout()
         if checkpoint and (state := checkpoint.read(self.trained[0].device)):
             self.load(state)
         progress, steps = self.progress, self.settings.steps

