@@ -1,13 +1,12 @@
 """A pre-trained encoder as a map from sentences to vectors."""
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
+from itertools import chain
 from typing import Annotated, Literal
 
 import numpy as np
 import torch
 from jaxtyping import Float
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from . import saving
@@ -47,6 +46,7 @@ class Encoder(nn.Module):
     """
 
     states: Callable = staticmethod(states)
+    save = saving.save
 
     def __init__(self, model: nn.Module, tokenizer, pooling="cls", max_length=128):
         super().__init__()
@@ -82,18 +82,12 @@ class Encoder(nn.Module):
         """
         check("dropout", dropout, Share)
         with readable(name):
-            noted = saving.noted(name, revision)
-            if noted["refused"] and not pooling:
-                told = f"{name} has what is not applied here: {noted['refused']}"
-                raise InputError(f"{told}; name a pooling to leave it out.")
+            noted = saving.noted(name, pooling, revision)
             where = {"revision": revision, "subfolder": noted["subfolder"]}
             model, tokenizer, pooler = open_model(name, layers, dropout, **where)
             length = noted["max_length"] if max_length is None else max_length
             encoder = cls(model, tokenizer, pooling or noted["pooling"], length)
-            if noted["dense"]:
-                weights = load_file(noted["dense"]).items()
-                pooler = {key.removeprefix("linear."): value for key, value in weights}
-            if pooler:
+            if pooler := noted["pooler"] or pooler:
                 encoder.pooler.load_state_dict(pooler)
             encoder.pooler_trained, encoder.dropout = bool(pooler), dropout
             first = {tokenizer(text)["input_ids"][0] for text in ("", "a")}
@@ -101,13 +95,6 @@ class Encoder(nn.Module):
                 told = f"{name} puts no [CLS] before a sentence for {encoder.pooling!r}"
                 raise InputError(f"{told}; set pooling = 'mean'.")
         return encoder.eval()
-
-    def save(self, folder: str | Path, normalize: bool = False) -> Path:
-        """Writes a folder that SentenceTransformer, AutoModel and `Encoder.load` read.
-
-        `normalize` adds a module for vectors of length 1.
-        """
-        return saving.save(self, Path(folder), normalize)
 
     @property
     def device(self) -> torch.device:
@@ -159,8 +146,7 @@ class Encoder(nn.Module):
         sizes = torch.tensor([len(tokens) for tokens in ids])
         mask = torch.arange(int(sizes.max())) < sizes[:, None]
         padded = torch.full(mask.shape, self.tokenizer.pad_token_id)
-        flat = [token for tokens in ids for token in tokens]
-        padded[mask] = torch.tensor(flat)  # row by row
+        padded[mask] = torch.tensor([*chain(*ids)])  # row by row
         return padded.to(self.device), mask.to(self.device)
 
     @torch.no_grad()

@@ -1,7 +1,6 @@
 """Opens the model and tokenizer of a folder or the hub, or says what is wrong."""
 
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -13,10 +12,6 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer, logging
 from .settings import InputError, Range, check
 
 MOST_LAYERS = 1000  # a larger number is a damaged one, and takes minutes to build
-
-
-class Damaged(Exception):
-    """What is damaged, as a part of a sentence."""
 
 
 @contextmanager
@@ -37,10 +32,10 @@ def readable(name: str | Path):
         if "ignore_mismatched_sizes" in reason:
             reason = "its weights are misshapen: they do not fit its config.json"
         hub = f"and the hub did not give it ({type(cause).__name__})"
-        told_why = f"{why}, {hub}; check name and connection."
-        if Path(name).is_dir() or isinstance(cause, Damaged):
-            told_why = f"encoder {str(name)!r} is damaged: {reason}."
-        raise InputError(told_why) from cause
+        said = f"{why}, {hub}; check name and connection."
+        if Path(name).is_dir() or isinstance(cause, ValueError):
+            said = f"encoder {str(name)!r} is damaged: {reason}."
+        raise InputError(said) from cause
     finally:
         logging.set_verbosity(told)
 
@@ -56,7 +51,7 @@ def open_model(name: str | Path, layers: int | None, dropout: float, **where):
     if getattr(config, "max_position_embeddings", 0) < 1 or known < 1:
         raise unlike_bert(name, config, "has no limit of positions")
     if known > MOST_LAYERS:
-        raise Damaged(f"its config.json asks for {known} layers")
+        raise ValueError(f"its config.json asks for {known} layers")
     check("encoder_layers", layers, Annotated[int, Range(1, known)] | None)
     config.num_hidden_layers = layers or known
     adapt(config, known, dropout)
@@ -67,7 +62,7 @@ def open_model(name: str | Path, layers: int | None, dropout: float, **where):
             part.p = dropout
     tokenizer = AutoTokenizer.from_pretrained(name, **where)
     for what in damages(model, tokenizer, report):
-        raise Damaged(what)
+        raise ValueError(what)
     if tokenizer.pad_token_id is None:  # padding is masked: any token will do
         first = tokenizer("")["input_ids"][0]
         tokenizer.pad_token = tokenizer.convert_ids_to_tokens(first)
@@ -123,13 +118,13 @@ def unlike_bert(name: str | Path, config, what: str) -> InputError:
 def check_reading(name: str | Path, model: nn.Module) -> None:
     """Raises InputError unless the first token's vector depends on those behind it."""
     words = model.get_input_embeddings()(torch.tensor([[0, 1, 2], [0, 1, 3]]))
-    refused = partial(unlike_bert, name, model.config)
     try:
         first, second = model.eval()(inputs_embeds=words).last_hidden_state[:, 0]
     except Exception as cause:
-        raise refused("gives no vector for each token") from cause
+        no_vectors = "gives no vector for each token"
+        raise unlike_bert(name, model.config, no_vectors) from cause
     if torch.equal(first, second):
-        raise refused("reads from left to right only")
+        raise unlike_bert(name, model.config, "reads from left to right only")
 
 
 def position_rows(model: nn.Module) -> tuple[int, int | None]:

@@ -3,10 +3,9 @@
 import json
 import shutil
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from transformers.utils import cached_file
 
 from .settings import InputError
@@ -16,29 +15,27 @@ POOLINGS = {"cls": "cls", "cls_token": "cls", "mean": "mean", "mean_tokens": "me
 BESIDE = ("default_prompt_name", "truncate_dim", "do_lower_case")
 
 
-def save(encoder, folder: Path, normalize: bool) -> Path:
-    """Writes what `Encoder.save` promises: beside first, then each file in its place.
+def save(encoder, folder: str | Path, normalize: bool = False) -> Path:
+    """Writes a folder that SentenceTransformer, AutoModel and `Encoder.load` read.
 
+    `normalize` adds a module for vectors of length 1. All is written beside first. Then
     config.json goes first and comes last: a mixture of two models does not load. Raises
     InputError for a folder with another program's model.
     """
+    folder = Path(folder)
     if (folder / "config.json").is_file() and not (folder / "mocose.json").is_file():
         why = "holds a model that was not saved here; choose another folder."
         raise InputError(f"{folder} {why}")
-    folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob(".saving-*"):  # by a kill
-        shutil.rmtree(left, ignore_errors=True)
-    with TemporaryDirectory(prefix=".saving-", dir=folder) as beside:
-        _write(encoder, Path(beside), normalize)
-        (folder / "config.json").unlink(missing_ok=True)
-        files = sorted(Path(beside).iterdir(), key=lambda p: p.name == "config.json")
-        for new in files:
-            old = folder / new.name
-            if old.is_dir() and not old.is_symlink():
-                shutil.rmtree(old)
-            else:
-                old.unlink(missing_ok=True)
-            new.rename(old)
+    beside = folder / ".saving"
+    shutil.rmtree(beside, ignore_errors=True)  # left by a kill
+    _write(encoder, beside, normalize)
+    (folder / "config.json").unlink(missing_ok=True)
+    files = [path for path in beside.rglob("*") if path.is_file()]
+    for file in sorted(files, key=(beside / "config.json").__eq__):
+        place = folder / file.relative_to(beside)
+        place.parent.mkdir(exist_ok=True)
+        file.replace(place)
+    shutil.rmtree(beside)
     return folder
 
 
@@ -51,7 +48,7 @@ def _write(encoder, folder: Path, normalize: bool) -> None:
         path, name = f"{i}_{kind}" if i else "", f"sentence_transformers.models.{kind}"
         module = {"idx": i, "name": str(i), "path": path, "type": name}
         texts["modules.json"].append(module)
-        (folder / path).mkdir(exist_ok=True)
+        (folder / path).mkdir(parents=True, exist_ok=True)
         if settings:
             texts[f"{path}/config.json"] = settings
         if weights:
@@ -89,10 +86,11 @@ def _modules(encoder, normalize: bool):
         yield "Normalize", {}, {}
 
 
-def noted(name: str | Path, revision: str | None) -> dict:
-    """What `save` or sentence-transformers left there: pooling, max_length, subfolder.
+def noted(name: str | Path, named: str | None, revision: str | None) -> dict:
+    """What `save` or sentence-transformers left there.
 
-    "dense" is the pooler's file. "refused" says what cannot be applied here, or "".
+    That is pooling, max_length, the subfolder of the model, the pooler's weights. Raises
+    InputError for what is not applied here, unless a pooling is `named`.
     """
     quiet = ("missing_entries", "connection_errors", "gated_repo")
     quiet = {f"_raise_exceptions_for_{kind}": False for kind in quiet}
@@ -104,11 +102,13 @@ def noted(name: str | Path, revision: str | None) -> dict:
     modules = read("modules.json", [])
     paths = {m["type"].rpartition(".")[2]: m["path"] for m in modules}
     folder = paths.get("Transformer", "")
-    left = {"pooling": "cls", "max_length": 128, "subfolder": folder, "refused": ""}
+    left = {"pooling": "cls", "max_length": 128, "subfolder": folder, "pooler": None}
     if (own := read("mocose.json", {})) or not modules:
-        dense = f"{paths['Dense']}/model.safetensors" if "Dense" in paths else None
-        dense = dense and cached_file(name, dense, revision=revision)
-        return left | {"dense": dense} | own
+        if "Dense" in paths:
+            file = f"{paths['Dense']}/model.safetensors"
+            weights = load_file(cached_file(name, file, revision=revision)).items()
+            left["pooler"] = {k.removeprefix("linear."): v for k, v in weights}
+        return left | own
     bert = read("sentence_bert_config.json", {}, folder)
     words = read("tokenizer_config.json", {}, folder)
     beside = read("config_sentence_transformers.json", {}) | bert
@@ -118,6 +118,8 @@ def noted(name: str | Path, revision: str | None) -> dict:
     pooling = str(modes.get("pooling_mode") or " + ".join(flags))
     if pooling not in POOLINGS:
         refused.append(f"pooling {pooling or 'that is missing'}")
+    if refused and not named:
+        told = f"{name} has what is not applied here: {', '.join(refused)}"
+        raise InputError(f"{told}; name a pooling to leave it out.")
     length = bert.get("max_seq_length") or words.get("model_max_length", 128)
-    left |= {"pooling": POOLINGS.get(pooling), "refused": ", ".join(refused)}
-    return left | {"max_length": length, "dense": None}
+    return left | {"pooling": POOLINGS.get(pooling), "max_length": length}

@@ -17,34 +17,23 @@ from .model import Branch, View, target_of
 from .queue import NegativeQueue
 from .settings import InputError, Settings
 from .shapes import Ids, Mask
-from .trainer import Progress, SingleProcess, Trainer
+from .trainer import Progress, Trainer
 
 Tokens = list[list[int]]  # token ids of each sentence
 STALENESS_AT = (0.25, 0.5, 0.75)  # shares of the training at which it is measured
 
 
-class Text:
-    """Training sentences as token ids."""
-
-    def __init__(self, encoder: Encoder, sentences: Iterable[str], settings: Settings):
-        if (asked := settings.max_length) > (most := encoder.positions):
-            raise InputError(f"max_length = {asked}, but the encoder reads {most}.")
-        self.ids = encoder.tokenize(sentences, asked)
-
-    def views(self, rows: np.ndarray, generator: Generator) -> tuple[Tokens, Tokens]:
-        """Token ids of query and key for the rows of a batch: here the same."""
-        ids = [self.ids[row] for row in rows]
-        return ids, ids
-
-
 class MoCoSE(Trainer):
-    """A MoCoSE in training: online branch, target branch, queue, and FGSM."""
+    """A MoCoSE in training: online branch, target branch, queue, and FGSM.
+
+    `ids` are the token ids of the training sentences.
+    """
 
     stateful = (*Trainer.stateful, "target", "queue")
     kept = (*Trainer.kept, "gradient", "recent")
-    text: Text
 
-    def __init__(self, settings: Settings, encoder: Encoder):
+    def __init__(self, settings: Settings, encoder: Encoder, ids=()):
+        self.ids = ids
         torch.manual_seed(settings.seed)  # of dropout
         online = Branch(encoder, settings).to(encoder.device)
         self.target = target_of(online, settings).train(settings.target_dropout)
@@ -60,32 +49,34 @@ class MoCoSE(Trainer):
         self.recent: list = []  # (ids, mask) behind the queue's keys, newest first
 
     def step(self, rows: np.ndarray, step: int) -> None:
-        train_step(self, *self.text.views(rows, self.generator), step)
+        train_step(self, *self.views(rows), step)
         measured_at = [int(share * self.settings.steps) for share in STALENESS_AT]
         if self.settings.queue_size and step in measured_at:
             self.progress.staleness.append({"step": step, **staleness_of(self)})
 
+    def views(self, rows: np.ndarray) -> tuple[Tokens, Tokens]:
+        """Token ids of query and key for the rows of a batch: here the same."""
+        ids = [self.ids[row] for row in rows]
+        return ids, ids
+
 
 def train(
     encoder: Encoder,
-    sentences: Iterable[str] | Text,
+    sentences: Iterable[str],
     settings: Settings | None = None,
-    *,
-    ranks: SingleProcess | None = None,
     **options,
 ) -> Progress:
     """Trains `encoder` in place as MoCoSE and leaves the chosen weights in it.
 
     `options` are those of `Trainer.run`: evaluate, choose, probe, checkpoint, bar.
-    `ranks` makes this process one of several. Raises InputError for too few sentences
-    or too long ones, and FloatingPointError for a loss that is not finite.
+    Raises InputError for too few sentences or too long ones, and FloatingPointError for
+    a loss that is not finite.
     """
-    settings, text = settings or Settings(), sentences
-    if not isinstance(text, Text):
-        text = Text(encoder, sentences, settings)
-    trainer = MoCoSE(settings, encoder)
-    trainer.text, trainer.ranks = text, ranks or trainer.ranks
-    return trainer.run(text.ids, name="mocose", **options)
+    settings = settings or Settings()
+    if (asked := settings.max_length) > (most := encoder.positions):
+        raise InputError(f"max_length = {asked}, but the encoder reads {most}.")
+    trainer = MoCoSE(settings, encoder, encoder.tokenize(sentences, asked))
+    return trainer.run(trainer.ids, name="mocose", **options)
 
 
 def train_step(

@@ -60,7 +60,8 @@ class Trainer:
     """All that a training step reads or changes: what a checkpoint has to hold.
 
     The optimiser trains `online` and the parameters `more`. `scored` is the module
-    whose best weights are kept. A subclass says in `step` what one step is.
+    whose best weights are kept. Its `batch_loss(rows, generator)` gives the loss of
+    the examples with the numbers `rows`, unless a subclass has a `step` of its own.
     """
 
     stateful: tuple[str, ...] = ("online", "optimizer", "schedule")
@@ -81,7 +82,10 @@ class Trainer:
 
     def step(self, rows: np.ndarray, step: int) -> None:
         """One training step, number `step`, on the examples with the numbers `rows`."""
-        raise NotImplementedError
+        kind, half = self.trained[0].device.type, self.settings.precision == "bf16"
+        with torch.autocast(kind, torch.bfloat16, enabled=half):
+            loss = self.scored.batch_loss(rows, self.generator)
+        self.optimise(loss, step)
 
     def run(
         self,

@@ -18,19 +18,18 @@ Keys = Float[np.ndarray, "n dim"]
 def drift(
     stored: Keys, fresh: Keys, again: Keys, ages: Int[np.ndarray, " n"]
 ) -> dict[str, list[float]]:
-    """Columns age (steps), cosine, ceiling, retained and n, with an entry for each age.
+    """Columns retained and n (keys), with an entry for each age, the youngest first.
 
-    `cosine` is that age's mean of stored with fresh. `ceiling` is that of again with
-    fresh: what dropout alone leaves. `retained` puts the cosine on a scale from the
-    mean cosine of different sentences (0) to the ceiling (1), clipped; 0 for a
-    collapsed target. Entries of the random fill are left out.
+    `retained` puts an age's mean cosine of stored with fresh on a scale. 0 is the mean
+    cosine of different sentences. 1 is that of again with fresh: what dropout alone
+    leaves. It is clipped, and 0 for a collapsed target. Entries of the random fill are
+    left out.
     """
     aged = ages != RANDOM
-    age, place, n = np.unique(ages[aged], return_inverse=True, return_counts=True)
+    _, place, n = np.unique(ages[aged], return_inverse=True, return_counts=True)
     near = np.bincount(place, cosine(stored, fresh)[aged]) / n
     ceiling = np.bincount(place, cosine(again, fresh)[aged]) / n
     floor = mean_cosine(fresh)
     room = np.maximum(ceiling - floor, 1e-6)
     retained = np.where(room > 1e-6, ((near - floor) / room).clip(0, 1), 0.0)
-    columns = {"age": age, "cosine": near, "ceiling": ceiling, "retained": retained}
-    return {name: column.tolist() for name, column in (columns | {"n": n}).items()}
+    return {"retained": retained.tolist(), "n": n.tolist()}

@@ -135,41 +135,30 @@ def documents(config: Config, ids) -> np.ndarray:
     return numbers
 
 
-class Evaluation:
-    """What is measured while training: the score that chooses weights, the geometry.
+def trained(
+    config: Config, trainer: Trainer, examples, encoder, encode, probed, checkpoint, bar
+) -> Fitted:
+    """Trains to the weights that a score of `encode` chooses; `probed` has the geometry.
 
     The last step also gets "test", the mean over the test tasks: it shows damage that
-    the choice of earlier weights hides.
+    the choice of earlier weights hides. Its vectors are not made anew.
     """
+    probe, last = Probe(probed, config.benchmark), cached(encode)
+    test = benchmarks.test_tables(config.benchmark)
+    dev = (config.benchmark, config.dev, config.selection == "blind")
+    choosing = test if config.selection == "test" else benchmarks.dev_tables(*dev)
 
-    def __init__(self, config: Config, encode: Encode, probed: Encode):
-        self.config, self.encode = config, encode
-        self.probe = Probe(probed, config.benchmark)
-        self.test = benchmarks.test_tables(config.benchmark)
-        blind = config.selection == "blind"
-        dev = benchmarks.dev_tables(config.benchmark, config.dev, blind)
-        self.choosing = self.test if config.selection == "test" else dev
-        self.last: Encode | None = None  # remembers the vectors of the last step
-
-    def __call__(self, step: int) -> dict[str, float]:
-        scores = evaluate(self.encode, self.choosing)
-        measured = {"score": scores["average"], **self.probe()}
-        if step == self.config.steps:
-            self.last = cached(self.encode)
-            measured["test"] = evaluate(self.last, self.test)["average"]
+    def measure(step: int) -> dict[str, float]:
+        measured = {"score": evaluate(encode, choosing)["average"], **probe()}
+        if step == config.steps:
+            measured["test"] = evaluate(last, test)["average"]
         return measured
 
-    def options(self, checkpoint, bar: bool) -> dict:
-        """How a training is measured, chosen and kept: arguments of `Trainer.run`."""
-        choose = self.config.selection != "last"
-        looks = {"evaluate": self, "choose": choose, "probe": self.probe}
-        return {**looks, "checkpoint": checkpoint, "bar": bar}
-
-    def fitted(self, progress: Progress, encoder: Encoder) -> Fitted:
-        """The chosen weights. The vectors of the last step are not made anew."""
-        last = progress.best_step in (0, self.config.steps)
-        encode = self.last if self.last and last else self.encode
-        return Fitted(encode, progress, encoder)
+    looks = {"evaluate": measure, "choose": config.selection != "last", "probe": probe}
+    kept = {"checkpoint": checkpoint, "bar": bar}
+    progress = trainer.run(examples, name=config.method, **looks, **kept)
+    ended = progress.best_step in (0, config.steps)
+    return Fitted(last if ended else encode, progress, encoder)
 
 
 class Model(System, nn.Module):
@@ -208,21 +197,9 @@ class Model(System, nn.Module):
         return train_system(config, model, checkpoint, bar)
 
 
-class SystemTrainer(Trainer):
-    """Trains a model by the loss that it gives for each batch."""
-
-    def step(self, rows: np.ndarray, step: int) -> None:
-        kind, half = self.trained[0].device.type, self.settings.precision == "bf16"
-        with torch.autocast(kind, torch.bfloat16, enabled=half):
-            loss = self.scored.batch_loss(rows, self.generator)
-        self.optimise(loss, step)
-
-
 def train_system(config: Config, model: Model, checkpoint=None, bar=True) -> Fitted:
     """Trains `model` in place and leaves the chosen weights in it."""
     torch.manual_seed(config.seed)
-    evaluation = Evaluation(config, model.encode, model.encode)
-    trainer = SystemTrainer(config, model.train(), model)
-    options = evaluation.options(checkpoint, bar)
-    progress = trainer.run(model.examples, name=config.method, **options)
-    return evaluation.fitted(progress, model.encoder)
+    trainer, encode = Trainer(config, model.train(), model), model.encode
+    encoders = model.encoder, encode, encode
+    return trained(config, trainer, model.examples, *encoders, checkpoint, bar)

@@ -1,16 +1,18 @@
 """MoCoSE (Cao et al. 2022), equations 1-3, Algorithm 1: `mocose_lib.train`."""
 
+from functools import partial
+
 import torch
 
-from mocose_lib import Encoder, train
+from mocose_lib import Encoder
 from mocose_lib.augment import distorted
 from mocose_lib.evaluation.sts import Encode
-from mocose_lib.train import Text
+from mocose_lib.train import MoCoSE as Trainer
 from mocose_study.config import Config
 from mocose_study.fast.ranks import ranks
 from mocose_study.rewriting import text_augment
 
-from .base import Evaluation, Fitted, System, load_encoder, training_ids
+from .base import Fitted, System, load_encoder, trained, training_ids
 
 OWN = """batch_negatives queue_size queue_init queue_growth queue_keys negatives_slice
 ema_decay ema_horizon shared_embeddings detach_keys
@@ -20,13 +22,10 @@ position_shuffle token_cutoff feature_cutoff augment_at_evaluation text_augmenta
 augmentation_models augmentation_rate augmented_views"""
 
 
-class TrainingText(Text):
-    """Token ids of the training sentences; the views may be rewritten."""
+class Training(Trainer):
+    """The views of a sentence may be rewritten."""
 
-    def __init__(self, ids):
-        self.ids = ids
-
-    def views(self, rows, generator: torch.Generator):
+    def views(self, rows):
         return text_augment.views(self.ids[rows])
 
 
@@ -40,11 +39,8 @@ def encode_as(config: Config, encoder: Encoder) -> Encode:
         return encoder.encode
 
     def encode(sentences):
-        generator = torch.Generator().manual_seed(config.seed)
-
-        def distort(words, mask):
-            return distorted(words, mask, config, generator)
-
+        own = {"generator": torch.Generator().manual_seed(config.seed)}
+        distort = partial(distorted, settings=config, **own)
         return encoder.encode(sentences, distort=distort)
 
     return encode
@@ -60,8 +56,7 @@ class MoCoSE(System):
     @staticmethod
     def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
         encoder = load_encoder(config, device)
-        text = TrainingText(training_ids(config, encoder, bar))
-        evaluation = Evaluation(config, encode_as(config, encoder), encoder.encode)
-        options = evaluation.options(checkpoint, bar)
-        progress = train(encoder, text, config, ranks=ranks(), **options)
-        return evaluation.fitted(progress, encoder)
+        trainer = Training(config, encoder, training_ids(config, encoder, bar))
+        trainer.ranks = ranks()
+        encoders = encoder, encode_as(config, encoder), encoder.encode
+        return trained(config, trainer, trainer.ids, *encoders, checkpoint, bar)

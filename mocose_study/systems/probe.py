@@ -4,8 +4,6 @@ The papers say "STS-B" only. Here it is the dev split, which chooses checkpoints
 already, so that nothing is told of the test set during training.
 """
 
-from collections.abc import Mapping
-
 import numpy as np
 from jaxtyping import Float
 
@@ -63,24 +61,20 @@ def describe(x: geometry.Vectors) -> dict[str, float]:
     return {measure.__name__: measure(x) for measure in measures}
 
 
-def collapsed(measured: Mapping[str, float]) -> str | None:
-    """Why embeddings with these measures are collapsed; None where they are not."""
-    cosine = measured.get("mean_cosine", 0.0)
-    rank = measured.get("effective_rank", np.inf)
-    if np.isnan(cosine) or np.isnan(rank):
-        return "the embeddings hold NaN or zero vectors"
-    if cosine > COLLAPSED_COSINE:
-        like = f"the mean cosine of sentences is {cosine:.4f}"
-        return f"{like} (limit {COLLAPSED_COSINE})"
-    if rank < COLLAPSED_RANK:
-        return f"the effective rank is {rank:.2f} (limit {COLLAPSED_RANK})"
-    return None
-
-
 def collapsed_since(history: list[dict]) -> str | None:
     """The first step with collapsed embeddings, and why; None: never."""
-    seen = ((row["step"], collapsed(row)) for row in history)
-    return next((f"step {step}: {why}" for step, why in seen if why), None)
+    for row in history:
+        cosine, rank = row.get("mean_cosine", 0.0), row.get("effective_rank", np.inf)
+        why = f"the effective rank is {rank:.2f} (limit {COLLAPSED_RANK})"
+        if np.isnan(cosine) or np.isnan(rank):
+            why = "the embeddings hold NaN or zero vectors"
+        elif cosine > COLLAPSED_COSINE:
+            like = f"the mean cosine of sentences is {cosine:.4f}"
+            why = f"{like} (limit {COLLAPSED_COSINE})"
+        elif rank >= COLLAPSED_RANK:
+            continue
+        return f"step {row['step']}: {why}"
+    return None
 
 
 class Probe:

@@ -47,19 +47,14 @@ class SampledDropout(nn.Module):
         return x * (kept / (1 - rate)).to(x.dtype)
 
 
-def sample_dropout(encoder: Encoder, low: float, high: float, sentence_wise: bool):
-    """Replaces each nn.Dropout of the encoder in place, those of attention, too."""
-    encoder.dropout = high
-    replace_dropout(encoder, lambda rate: SampledDropout(low, high, sentence_wise))
-
-
 class SSimCSE(SimCSE):
     name, label, colour = "s_simcse", "S-SimCSE", "#F0C75E"
     own = (*SimCSE.own, "dropout_low", "dropout_high", "sentence_dropout")
 
     def __init__(self, config: Config, encoder: Encoder, inputs):
         rates = (config.dropout_low, config.dropout_high, config.sentence_dropout)
-        sample_dropout(encoder, *rates)
+        replace_dropout(encoder, lambda _: SampledDropout(*rates))
+        encoder.dropout = config.dropout_high
         super().__init__(config, encoder, inputs)
 
     @staticmethod

@@ -6,6 +6,7 @@ measured. `Config.dropout` is the rate of dropout.
 """
 
 import copy
+import math
 
 import numpy as np
 import torch
@@ -58,9 +59,8 @@ class SimCSE(Model):
 
     def vectors(self, sentences: list, second: bool = False) -> Vectors:
         """What encoder and MLP give for token lists; `second`: those of the key."""
-        own = self.second if second and self.second else (self.encoder, self.mlp)
-        encoder, mlp = own
-        ids, mask = encoder.pad(sentences)
+        both = self.second if second and self.second else (self.encoder, self.mlp)
+        (encoder, mlp), (ids, mask) = both, self.encoder.pad(sentences)
         return mlp(encoder(encoder.words(ids), mask))
 
     def views(
@@ -73,19 +73,18 @@ class SimCSE(Model):
             query = self.vectors(first)
         return query, self.vectors(second, second=True)
 
-    def loss(self, first: list, second: list, generator: Generator) -> Tensor:
-        """InfoNCE of the pairs, each against the batch's other keys."""
-        query, keys = self.views(first, second, generator)
-        softmax = self.config.temperature, self.config.similarity
-        loss = info_nce(query, keys, keys[:0], *softmax, batch_negatives=True)
-        return loss + self.auxiliary(first, generator)
+    def loss(self, first: list, second: list, generator: Generator, hard=()) -> Tensor:
+        """InfoNCE of the pairs, each against the batch's other keys, and against `hard`.
 
-    def auxiliary(self, sentences: list, generator: Generator) -> Tensor | float:
-        """The weighted masked-word term (SimCSE's appendix), or 0 without one."""
+        The masked-word term of SimCSE's appendix may be added.
+        """
+        c, (query, keys) = self.config, self.views(first, second, generator)
+        more = self.vectors(hard, second=True) if hard else keys[:0]
+        own = math.log(c.hard_negative_weight) if c.hard_negative_weight else -math.inf
+        loss = info_nce(query, keys, more, c.temperature, c.similarity, True, own)
         if self.masked_words is None:
-            return 0.0
-        loss = self.masked_words(self.encoder, sentences, generator)
-        return self.config.mlm_weight * loss
+            return loss
+        return loss + c.mlm_weight * self.masked_words(self.encoder, first, generator)
 
     def batch_loss(self, rows: np.ndarray, generator: Generator) -> Scalar:
         query, _ = views(self.ids[self.first_rows[rows]])

@@ -5,18 +5,15 @@ s = cos / t. `hard_negative_weight` is a. The paper's choice here is `mlp` "alwa
 Deviations: as in `simcse`.
 """
 
-import math
 from pathlib import Path
 
 import datasets
 import numpy as np
 import pandas as pd
-import torch
-from torch import Generator, Tensor
-from torch.nn import functional as F
+from torch import Generator
 
 from mocose_lib import Encoder, InputError
-from mocose_lib.shapes import Scalar, Vectors
+from mocose_lib.shapes import Scalar
 from mocose_study.config import Config
 from mocose_study.data.benchmarks import read_table
 from mocose_study.data.corpora import tokenized
@@ -46,30 +43,6 @@ def read_triplets(path: Path) -> pd.DataFrame:
     return frame[COLUMNS]
 
 
-def triplet_loss(
-    query: Vectors,
-    keys: Vectors,
-    hard: Vectors,
-    temperature: float,
-    weight=1.0,
-    similarity="cosine",
-) -> Scalar:
-    """Equation 5, mean over the batch, in nats and float32.
-
-    `weight` 0 leaves a row's own contradiction out. With `similarity` "dot" the dot
-    product replaces the cosine (Table D.1).
-    """
-    with torch.autocast(query.device.type, enabled=False):
-        query, keys, hard = query.float(), keys.float(), hard.float()
-        if similarity == "cosine":
-            query, keys, hard = (F.normalize(x, dim=-1) for x in (query, keys, hard))
-        log_weight = math.log(weight) if weight else -math.inf
-        against = query @ hard.T / temperature
-        against = against + torch.diag(against.new_full((len(query),), log_weight))
-        logits = torch.cat([query @ keys.T / temperature, against], dim=1)
-        return F.cross_entropy(logits, torch.arange(len(query), device=query.device))
-
-
 class SupervisedSimCSE(SimCSE):
     name, label, colour = "simcse_supervised", "SimCSE supervised", "#8C4A00"
     reads, own = ("encoder", "triplets"), tuple(OWN.split())
@@ -88,16 +61,7 @@ class SupervisedSimCSE(SimCSE):
         tables = map(datasets.Dataset.from_dict, texts)
         return [tokenized(t, encoder.tokenizer, config.max_length) for t in tables]
 
-    def triplet_loss(self, premise, entailed, contradicted, generator) -> Tensor:
-        c = self.config
-        if not c.hard_negatives:
-            return self.loss(premise, entailed, generator)
-        query, keys = self.views(premise, entailed, generator)
-        hard = self.vectors(contradicted, second=True)
-        options = c.temperature, c.hard_negative_weight, c.similarity
-        loss = triplet_loss(query, keys, hard, *options)
-        return loss + self.auxiliary(premise, generator)
-
     def batch_loss(self, rows: np.ndarray, generator: Generator) -> Scalar:
-        texts = (column[rows]["input_ids"] for column in self.columns)
-        return self.triplet_loss(*texts, generator)
+        first, second, hard = (column[rows]["input_ids"] for column in self.columns)
+        hard = hard if self.config.hard_negatives else []
+        return self.loss(first, second, generator, hard)

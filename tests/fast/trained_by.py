@@ -5,7 +5,7 @@ import sys
 import torch
 
 from mocose_lib import Encoder, Settings
-from mocose_lib.train import MoCoSE, Text, train_step
+from mocose_lib.train import MoCoSE, train_step
 from mocose_lib.trainer import batches
 from mocose_study.fast.ranks import ranks
 
@@ -31,10 +31,10 @@ def trained(encoder: str, way: dict) -> dict:
     settings = Settings(**{**sizes, **exact, **way})
     trainer = MoCoSE(settings, Encoder.load(encoder, dropout=0.0).double())
     trainer.ranks, losses = ranks(), []
-    text = Text(trainer.scored, SENTENCES, settings)
-    rows = batches(text.ids, settings)
+    trainer.ids = trainer.scored.tokenize(SENTENCES, settings.max_length)
+    rows = batches(trainer.ids, settings)
     for step in range(1, settings.steps + 1):
-        train_step(trainer, *text.views(next(rows), trainer.generator), step)
+        train_step(trainer, *trainer.views(next(rows)), step)
         losses.append(trainer.loss)
     parts = (*trainer.online.parameters(), *trainer.target.parameters())
     weights = torch.cat([p.detach().flatten() for p in parts])

@@ -15,16 +15,11 @@ def words():
     return torch.randn(6, 9, 10, generator=generator(5)) + 10  # no zero by chance
 
 
-def test_fgsm_equals_loops_and_a_value_by_hand():
+def test_fgsm_by_hand():
     x = torch.tensor([[[1.0, 2.0, 3.0]]])
     gradient = torch.tensor([[[0.2, -7.0, 0.0]]])
     assert moved(x, gradient, 0.5).flatten().tolist() == [1.5, 1.5, 3.0]
     assert moved(x, None, 1.0) is x and moved(x, x, 0.0) is x
-    old, slope = words(), words() - 10
-    new = moved(old, slope, 0.25).flatten().tolist()
-    for value, before, g in zip(new, old.flatten(), slope.flatten(), strict=True):
-        expected = before.item() + 0.25 * (int(g > 0) - int(g < 0))
-        assert value == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize("shape", [(4, 9, 10), (6, 5, 10), (8, 12, 10)])

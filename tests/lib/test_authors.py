@@ -25,7 +25,7 @@ from scipy.stats import ttest_ind
 from texts import ROOT, open_sentences
 
 from mocose_lib import Encoder, Settings, evaluate
-from mocose_lib.train import MoCoSE, Text, train_step
+from mocose_lib.train import MoCoSE, train_step
 from mocose_lib.trainer import batches
 from mocose_study.config.profiles import PRESETS
 from mocose_study.data import benchmarks
@@ -90,12 +90,12 @@ def start_of(trainer: MoCoSE) -> dict:
 
 def trained_by_both(encoder: Encoder, sentences, settings: Settings, folder: Path):
     """Our trainer after all steps, its losses, and what the authors' code comes to."""
-    text = Text(encoder, sentences, settings)
+    tokenized = encoder.tokenize(sentences, settings.max_length)
     trainer, losses, ids, mask = MoCoSE(settings, encoder), [], [], []
-    given, order = start_of(trainer), batches(text.ids, settings)
+    given, order = start_of(trainer), batches(tokenized, settings)
     assert encoder.tokenizer.pad_token_id == 0
     for number in range(1, settings.steps + 1):
-        tokens = [text.ids[row] for row in next(order)]
+        tokens = [tokenized[row] for row in next(order)]
         for side, padded in zip((ids, mask), encoder.pad(tokens), strict=True):
             right = (0, settings.max_length - padded.shape[1])
             side.append(torch.nn.functional.pad(padded.long(), right))

@@ -16,7 +16,7 @@ def unit(a):
     return [x / math.sqrt(dot(a, a)) for x in a]
 
 
-def in_loops(query, keys, negatives, temperature, similarity, batch_negatives):
+def in_loops(query, keys, negatives, temperature, similarity, batch_negatives, own):
     rows = [x.tolist() for x in (query, keys, negatives)]
     if similarity == "cosine":
         rows = [[unit(row) for row in side] for side in rows]
@@ -26,8 +26,9 @@ def in_loops(query, keys, negatives, temperature, similarity, batch_negatives):
         others = [key for j, key in enumerate(keys) if batch_negatives and j != i]
         positive = math.exp(dot(q, keys[i]) / temperature)
         denominator = positive
-        for other in (*negatives, *others):
-            denominator += math.exp(dot(q, other) / temperature)
+        for j, other in enumerate((*negatives, *others)):
+            weight = math.exp(own) if i == j else 1.0
+            denominator += weight * math.exp(dot(q, other) / temperature)
         total += -math.log(positive / denominator)
     return total / len(query)
 
@@ -40,8 +41,10 @@ def vectors(batch=5, n=7, dim=4):
 @pytest.mark.parametrize("batch_negatives", [False, True])
 @pytest.mark.parametrize("similarity", ["cosine", "dot"])
 @pytest.mark.parametrize("temperature", [0.05, 1.0])
-def test_equals_the_formula_in_loops(temperature, similarity, batch_negatives):
-    arguments = (*vectors(), temperature, similarity, batch_negatives)
+@pytest.mark.parametrize("own", [0.0, 1.5, -math.inf])
+def test_equals_the_formula_in_loops(temperature, similarity, batch_negatives, own):
+    """MoCoSE's equation 3; with own negatives SimCSE's equation 5."""
+    arguments = (*vectors(), temperature, similarity, batch_negatives, own)
     assert info_nce(*arguments).item() == pytest.approx(in_loops(*arguments), rel=1e-4)
 
 

@@ -10,11 +10,6 @@ from mocose_lib.trainer import Trainer
 from mocose_study.data import atomic
 from mocose_study.data.checkpoint import Checkpoint
 
-
-class Killed(BaseException):
-    """What a kill looks like from inside."""
-
-
 PLACES = {
     "step": (Trainer, "optimise"),
     "enqueue": (NegativeQueue, "enqueue"),
@@ -28,7 +23,7 @@ def kill_at(monkeypatch, where, call):
 
     def stopping(*arguments, **more):
         if next(count) == call:
-            raise Killed
+            raise KeyboardInterrupt
         return real(*arguments, **more)
 
     monkeypatch.setattr(*PLACES[where], stopping)
@@ -47,23 +42,10 @@ def test_kills_change_nothing(go, eager, monkeypatch, tmp_path, variant, where):
     for _ in range(SMALL["steps"] - 1):  # one step is saved, the next one is killed
         with monkeypatch.context() as once:
             kill_at(once, where, call=2)
-            with pytest.raises(Killed):
+            with pytest.raises(KeyboardInterrupt):
                 go(**VARIANTS[variant], checkpoint=checkpoint)
     assert checkpoint.read()["progress"]["step"] == SMALL["steps"] - 1
     assert_same(go(**VARIANTS[variant], checkpoint=checkpoint), unbroken)
-
-
-@pytest.mark.parametrize("step", [4, 6])
-def test_steps_after_a_checkpoint_come_again(go, eager, monkeypatch, tmp_path, step):
-    """A checkpoint of step 3 is all that is left of one killed at a later step."""
-    variant, unbroken = VARIANTS["code"], go(**VARIANTS["code"])
-    with monkeypatch.context() as once:
-        due = iter(step == 3 for step in range(1, 1_000))
-        once.setattr(Checkpoint, "due", lambda _: next(due))
-        kill_at(once, "step", step)
-        with pytest.raises(Killed):
-            go(**variant, checkpoint=Checkpoint(tmp_path / "run.pt"))
-    assert_same(go(**variant, checkpoint=Checkpoint(tmp_path / "run.pt")), unbroken)
 
 
 def test_a_checkpoint_of_other_settings_is_refused(go, eager, tmp_path):

@@ -1,11 +1,10 @@
-"""STS scores against another evaluator, by hand, and on real data."""
+"""STS scores by hand and on real data."""
 
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from sentence_transformers.sentence_transformer import evaluation
 from texts import open_pairs, rng
 
 from mocose_lib import Encoder
@@ -28,23 +27,6 @@ def test_spearman_and_cosine_by_hand():
     assert spearman(x, np.array([0, 2, 1, 5])) == pytest.approx(80.0)
     a, b = np.array([[3.0, 4.0]]), np.array([[4.0, 3.0]])
     assert cosine(a, b)[0] == pytest.approx(0.96)
-
-
-class Model:  # what the evaluator of sentence-transformers asks for
-    similarity_fn_name = "cosine"
-    model_card_data = type("Card", (), {"set_evaluation_metrics": lambda *args: None})()
-
-    def encode(self, sentences, **_):
-        return vectors_of(sentences)
-
-
-def test_equals_sentence_transformers_evaluator():
-    frame = open_pairs("snli2017", 150)
-    columns = [frame[c].tolist() for c in ("sentence1", "sentence2", "score")]
-    options = dict(main_similarity="cosine", write_csv=False)
-    theirs = evaluation.EmbeddingSimilarityEvaluator(*columns, **options)(Model())
-    ours = evaluate(vectors_of, {"snli": frame})["snli all"]
-    assert ours == pytest.approx(100 * theirs["spearman_cosine"], abs=1e-6)
 
 
 def test_the_three_aggregations():

@@ -91,16 +91,6 @@ def test_the_weights_that_are_left_are_the_chosen_ones(encoder, choose):
     assert kept == ((4, 30.0) if choose else (0, None))
 
 
-def test_the_seed_draws_a_pooler_that_no_checkpoint_brought(tiny, tmp_path):
-    Encoder.load(tiny).save(tmp_path)  # which leaves the pooler out
-    settings, states = Settings(steps=2, batch_size=8, queue_size=16), []
-    for _ in range(2):
-        encoder = Encoder.load(tmp_path)
-        train(encoder, open_sentences(64), settings, bar=False)
-        states.append(encoder.state_dict())
-    assert same(*states)
-
-
 def test_more_tokens_than_the_encoder_reads_are_refused(encoder):
     with pytest.raises(InputError, match="max_length = 200, but the encoder reads 75"):
         train(encoder, open_sentences(64), Settings(max_length=200))
@@ -126,7 +116,7 @@ def test_staleness_is_measured_at_three_quarters(go):
     assert training.queue.ages(8).tolist() == [0] * 4 + [1] * 4 + [2] * 4
     staleness = training.progress.staleness
     assert [row["step"] for row in staleness] == [2, 4, 6]
-    assert staleness[-1]["age"] == [0, 1, 2] and staleness[-1]["n"] == [4, 4, 4]
+    assert staleness[-1]["n"] == [4, 4, 4]
     assert go(**NO_QUEUE).progress.staleness == []
 
 

@@ -14,7 +14,7 @@ from torch.func import functional_call
 from torch.nn import functional as F
 
 from mocose_lib import Encoder, Settings
-from mocose_lib.train import MoCoSE, Text, train_step
+from mocose_lib.train import MoCoSE, train_step
 from mocose_lib.trainer import batches
 from mocose_study.config.profiles import PRESETS
 from mocose_study.systems.base import train_system
@@ -159,13 +159,12 @@ def test_twenty_steps_of_mocose_are_those_of_a_plain_one(tiny, double, preset):
     method["ema_horizon"] = 0.6  # the published cosine turns back after 12 steps
     settings = Settings(**method)
     encoder = Encoder.load(tiny, dropout=0.0).double()
-    text = Text(encoder, open_sentences(64), settings)
-    trainer = MoCoSE(settings, encoder)
+    trainer = MoCoSE(settings, encoder, encoder.tokenize(open_sentences(64), 16))
     start = [dict(b.named_parameters()) for b in (trainer.online, trainer.target)]
     plain = Plain(settings, encoder.model, *start, trainer.queue.keys.clone())
-    order = batches(text.ids, settings)
+    order = batches(trainer.ids, settings)
     for number in range(1, STEPS + 1):
-        ids = [text.ids[row] for row in next(order)]
+        ids, _ = trainer.views(next(order))
         train_step(trainer, ids, ids, number)
         loss = plain.step(*encoder.pad(ids), number)
         assert trainer.loss.item() == pytest.approx(loss, abs=1e-10)

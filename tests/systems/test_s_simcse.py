@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from making import built
 from texts import open_sentences
 from torch import nn
 
-from mocose_lib.encoder import Encoder
 from mocose_study.systems import fit
-from mocose_study.systems.s_simcse import SampledDropout, sample_dropout
+from mocose_study.systems.s_simcse import SampledDropout, SSimCSE
 
 SENTENCES = open_sentences(8, start=50)
 
@@ -43,19 +43,9 @@ def test_rates_are_uniform_between_their_bounds_and_new_in_every_pass():
     assert counts.min() > 425 and len(rates.unique()) > 1990
 
 
-def test_every_dropout_of_the_encoder_is_replaced(folder):
-    encoder = Encoder.load(folder)
-    before = sum(isinstance(m, nn.Dropout) for m in encoder.modules())
-    plain = encoder.encode(SENTENCES)
-    sample_dropout(encoder, 0.1, 0.4, True)
-    kinds = [type(m) for m in encoder.modules()]
-    assert kinds.count(SampledDropout) == before == 1 + 3 * 2
-    assert nn.Dropout not in kinds
-    np.testing.assert_allclose(encoder.encode(SENTENCES), plain, rtol=0, atol=1e-5)
-
-
-def test_attention_reads_a_drawn_rate_in_every_layer_and_pass(encoder, monkeypatch):
-    sample_dropout(encoder, 0.1, 0.4, True)
+def test_attention_reads_a_drawn_rate_in_every_layer_and_pass(small, monkeypatch):
+    config = small(method="s_simcse", dropout_low=0.1, dropout_high=0.4, fast=False)
+    encoder = built(SSimCSE, config).encoder
     read, real = [], nn.functional.scaled_dot_product_attention
 
     def spy(*args, dropout_p=0.0, **options):

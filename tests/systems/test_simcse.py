@@ -1,4 +1,4 @@
-"""SimCSE's ablations; test_systems_reference.py has its loss."""
+"""SimCSE's ablations; tests/lib/test_whole_step.py has its loss."""
 
 import datasets
 import pytest

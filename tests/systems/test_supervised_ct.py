@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from making import HEADER, built, triplets
@@ -9,51 +10,36 @@ from texts import open_sentences
 from torch.nn import functional as F
 
 from mocose_lib import InputError
-from mocose_lib.loss import info_nce
+from mocose_study.config import vary
 from mocose_study.systems import ct
 from mocose_study.systems import simcse_supervised as supervised
-from mocose_study.systems.ct import ContrastiveTension, tension
-from mocose_study.systems.simcse_supervised import SupervisedSimCSE, triplet_loss
+from mocose_study.systems.ct import ContrastiveTension
+from mocose_study.systems.simcse_supervised import SupervisedSimCSE
 
 SENTENCES = open_sentences(32, start=50)
 
 
-def vectors(n, rows=5, dim=4):
-    generator = torch.Generator().manual_seed(1)
-    return [torch.randn(rows, dim, generator=generator) for _ in range(n)]
-
-
-@pytest.mark.parametrize("weight", [0.0, 0.5, 1.0, 3.0])
-def test_the_supervised_loss_in_loops(weight):
-    query, keys, hard = vectors(3)
+@pytest.mark.parametrize("weight", [None, 0.0, 0.5, 1.0])  # None: no hard negatives
+def test_the_supervised_loss_of_a_batch_in_loops(small, tmp_path, weight):
+    path = str(triplets(tmp_path / "t.tsv", open_sentences(96)))
+    options = dict(triplets=path, dropout=0.0, mlp="never", temperature=0.3)
+    options |= {"hard_negatives": False} if weight is None else {}
+    config = small(method="simcse_supervised", **options)
+    system = built(SupervisedSimCSE, vary(config, hard_negative_weight=weight or 0.0))
+    sides = (system.columns[i]["input_ids"][:4] for i in range(3))
+    query, keys, hard = map(system.vectors, sides)
 
     def e(a, b):
-        return math.exp(float(F.cosine_similarity(a, b, dim=0)) / 0.3)
+        return math.exp(F.cosine_similarity(a, b, dim=0).item() / 0.3)
 
     total = 0.0
-    for i in range(5):
+    for i in range(4):
         below = sum(e(query[i], key) for key in keys)
-        below += sum(e(query[i], hard[j]) * weight ** (i == j) for j in range(5))
-        total -= math.log(e(query[i], keys[i]) / below) / 5
-    loss = triplet_loss(query, keys, hard, 0.3, weight).item()
+        if weight is not None:
+            below += sum(e(query[i], hard[j]) * weight ** (i == j) for j in range(4))
+        total -= math.log(e(query[i], keys[i]) / below) / 4
+    loss = system.batch_loss(np.arange(4), torch.Generator()).item()
     assert loss == pytest.approx(total, rel=1e-4)
-
-
-def test_of_weight_1_it_is_info_nce_with_the_contradictions_as_negatives():
-    for similarity in ("cosine", "dot"):
-        found = triplet_loss(*vectors(3), 0.05, similarity=similarity)
-        expected = info_nce(*vectors(3), 0.05, similarity, batch_negatives=True)
-        torch.testing.assert_close(found, expected)
-
-
-def test_without_hard_negatives_it_is_simcse_on_pairs(small, tmp_path):
-    path = str(triplets(tmp_path / "t.tsv", open_sentences(96)))
-    options = dict(hard_negatives=False, dropout=0.0, triplets=path)
-    system = built(SupervisedSimCSE, small(method="simcse_supervised", **options))
-    ids = system.encoder.tokenize(SENTENCES)
-    first, second, third = ids[:4], ids[4:8], ids[1:5]
-    found = system.triplet_loss(first, second, third, torch.Generator())
-    assert found == system.loss(first, second, torch.Generator())
 
 
 USELESS = {
@@ -75,16 +61,6 @@ def test_triplets_are_quoted_or_not_and_a_useless_file_is_one_sentence(tmp_path)
         path.write_text(text)
         with pytest.raises(InputError, match=f"^{told}"):
             supervised.read_triplets(path)
-
-
-def test_tension_in_loops():
-    a, b = vectors(2)
-    same = torch.tensor([1.0, 0, 0, 1, 0])
-    total = 0.0
-    for x, y, is_same in zip(a, b, same, strict=True):
-        share = 1 / (1 + math.exp(-float(x @ y)))
-        total -= math.log(share if is_same else 1 - share)
-    assert tension(a, b, same).item() == pytest.approx(total, rel=1e-4)
 
 
 def test_every_sentence_stands_beside_itself_and_its_negatives(small, monkeypatch):
