@@ -39,10 +39,9 @@ def tokenizer_of(config: PretrainConfig, corpus: datasets.Dataset, folder: Path)
     if (folder / "tokenizer.json").exists():
         return BertTokenizerFast.from_pretrained(folder)
     empty, texts = BertTokenizerFast(do_lower_case=True), corpus[::3]["sentence"]
-    options = {"vocab_size": config.vocab_size, "show_progress": False}
-    learnt = empty.train_new_from_iterator(texts, **options)
-    learnt.save_pretrained(folder)
-    return learnt
+    words = empty.train_new_from_iterator(texts, config.vocab_size, show_progress=False)
+    words.save_pretrained(folder)
+    return words
 
 
 def rows_of_text(config: PretrainConfig, corpus: datasets.Dataset, tokenizer):

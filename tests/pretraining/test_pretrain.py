@@ -1,20 +1,22 @@
-"""Pre-training: what is masked, what is resumed, and that transformers loads it."""
+"""Pre-training: what is masked, what is resumed, and what is committed."""
 
 import json
 from collections import defaultdict
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import chain
 
 import numpy as np
 import pytest
 import torch
 from conftest import tokenizer
-from texts import articles, open_sentences, raising
-from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
+from safetensors.torch import load_file
+from texts import articles, open_sentences, stop
+from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, pipeline
 
 from mocose_lib import Encoder, InputError
-from mocose_study.config.profiles import PretrainConfig
+from mocose_study.config.profiles import PRETRAINING, PretrainConfig
 from mocose_study.data.corpora import load_corpus, tokenized
+from mocose_study.data.files import study_folder
 from mocose_study.pretraining import pretrain as p
 from mocose_study.pretraining.pretrain import CLS, MASK, PAD, SEP, Pretraining
 
@@ -117,12 +119,9 @@ def test_an_interrupted_training_goes_on_as_if_unbroken(
     monkeypatch.setattr(p, "NOTE_EVERY", 4)
     fields = dict(steps=10, dropout=0.1, text=text)
     whole, weights = made("whole", **fields)
-    assert [point["step"] for point in whole["curve"]] == [4, 8, 10] and whole[
-        "step"
-    ] == 10
+    assert [point["step"] for point in whole["curve"]] == [4, 8, 10]
     with monkeypatch.context() as once, pytest.raises(KeyboardInterrupt):
-        notes = iter([p.Pretraining.note, raising(KeyboardInterrupt)])
-        once.setattr(p.Pretraining, "note", lambda *a: next(notes)(*a))
+        once.setattr(Pretraining, "note", stop)  # the checkpoint is one step older
         made("killed", **fields)
     with pytest.raises(InputError, match="belongs to other settings"):
         made("killed", **fields | {"masked": 0.2})
@@ -145,3 +144,30 @@ def test_make_encoder_leaves_what_plain_transformers_loads(recipe, study):
     assert replace(PretrainConfig(), **record["config"] | {"tried_at": ()}) == config
     with pytest.raises(InputError, match="there is an encoder in"):
         p.make_encoder(config, folder)
+
+
+# --- the committed encoders ---
+FOLDER = study_folder() / "data" / "encoders"
+NAMES = sorted(path.parent.name for path in FOLDER.glob("*/pretraining.json"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_encoder_was_made_by_its_recipe_and_its_card_says_so(name):
+    record = json.loads((FOLDER / name / "pretraining.json").read_text())
+    made_by = json.loads(json.dumps(asdict(PRETRAINING[name])))
+    assert made_by == made_by | record["config"]  # later fields have defaults
+    assert record["step"] == made_by["steps"] == record["curve"][-1]["step"]
+    card = (FOLDER / name / "README.md").read_text()
+    assert f"mocose pretrain --profile {name}" in card
+    assert f"{record['tokens']:,} in {record['step']:,} steps" in card
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_encoder_is_fp16_and_predicts_words_with_plain_transformers(name):
+    weights = load_file(FOLDER / name / "model.safetensors")
+    assert {part.dtype for part in weights.values()} == {torch.float16}
+    guess = pipeline("fill-mask", str(FOLDER / name), dtype=torch.float32)
+    assert len(guess.tokenizer) == guess.model.config.vocab_size
+    asked = {"targets": ["playing", "1950", "and", "1960", "of", "1970"]}
+    found = [row["token_str"] for row in guess("he was born in [MASK] .", **asked)]
+    assert {*found[:3]} == {"1950", "1960", "1970"}
