@@ -5,30 +5,47 @@ and all behind it, are then those of one token. The result is the whole model's,
 the rounding of sums; with dropout, in distribution.
 """
 
+import logging
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from mocose_lib.shapes import Mask, Positions, Vectors, Words
+from mocose_lib import encoder as plain
+from mocose_lib.shapes import Mask, Positions, Words
 
+from .dropout import PackedDropout, replace_dropout
+
+log = logging.getLogger(__name__)
 KINDS = ("bert", "roberta", "xlm-roberta", "camembert")  # one structure, the same names
 
 
-def applies(model: nn.Module) -> bool:
-    """Whether `first_token(model, ...)` is what the whole model would give."""
-    config = model.config
+def accelerate(encoder: plain.Encoder) -> None:
+    """Puts the faster forms into `encoder`, in place.
+
+    An encoder that is not built as BERT keeps its plain pass, and the log says so.
+    """
+    replace_dropout(encoder.model, PackedDropout)
+    config = encoder.model.config
     usual = config.model_type in KINDS and not config.is_decoder
-    return usual and config._attn_implementation == "sdpa"
+    if usual and config._attn_implementation == "sdpa":
+        encoder.states = states
+    else:
+        told = "%s is not built as BERT: its plain, slower pass is used"
+        log.warning(told, config.model_type)
 
 
-def first_token(
+def states(
     model: nn.Module,
     words: Words,
     mask: Mask | None,
-    positions: Positions | None = None,
-) -> Vectors:
-    """The last layer's output at the first token, from word embeddings."""
+    positions: Positions | None,
+    pooling: str,
+) -> tuple[Tensor | None, Tensor]:
+    """What `mocose_lib.encoder.states` gives, with less work."""
+    if pooling not in plain.FIRST_TOKEN:
+        return plain.states(model, words, mask, positions, pooling)
     hidden = model.embeddings(inputs_embeds=words, position_ids=positions)
     seen = None if mask is None else mask[:, None, None]  # (batch, 1, 1, length)
     *body, last = model.encoder.layer
@@ -36,7 +53,7 @@ def first_token(
         hidden = layer(hidden, seen)
     gathered = _attention(last.attention.self, hidden, seen)
     attended = last.attention.output(gathered, hidden[:, 0])
-    return last.output(last.intermediate(attended), attended)
+    return None, last.output(last.intermediate(attended), attended)[:, None]
 
 
 def _attention(

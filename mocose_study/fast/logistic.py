@@ -25,27 +25,20 @@ def fit_predict(
 
     Each has a weight vector for every class, as in SentEval, and a free intercept.
     """
-    axes, variance = _principal(torch.tensor(x, dtype=torch.float32))
+    # along their principal axes rows have a good diagonal preconditioner; a rotation
+    # changes no penalty
+    rows = torch.tensor(x, dtype=torch.float32)
+    rows = rows - rows.mean(0)
+    variance, axes = torch.linalg.eigh((rows.T @ rows / len(rows)).double())
+    ones = torch.ones(len(rows), 1)  # of the intercept
+    rows = torch.cat([rows @ axes.float(), ones], 1)
+    variance = torch.cat([variance.float().clamp(min=0), ones[0]])
     target = F.one_hot(torch.tensor(y)).float()
     mask = torch.tensor(masks.T, dtype=torch.float32)
     mask = mask.repeat_interleave(len(strengths), 1)
     penalty = torch.tensor(strengths).repeat(len(masks))
-    logits = _solve(axes, target, mask / mask.sum(0), penalty, variance)
+    logits = _solve(rows, target, mask / mask.sum(0), penalty, variance)
     return logits.argmax(1).T.reshape(len(masks), len(strengths), -1).numpy()
-
-
-def _principal(
-    x: Float[Tensor, "n dim"],
-) -> tuple[Float[Tensor, "n dim1"], Float[Tensor, " dim1"]]:
-    """Centred rows in their principal axes, a column of ones, and the axes' variances.
-
-    A rotation changes no penalty, and makes a diagonal preconditioner a good one.
-    """
-    x = x - x.mean(0)
-    variance, axes = torch.linalg.eigh((x.T @ x / len(x)).double())
-    ones = torch.ones(len(x), 1)
-    variance = torch.cat([variance.float().clamp(min=0), ones[0]])
-    return torch.cat([x @ axes.float(), ones], 1), variance
 
 
 def _solve(

@@ -16,8 +16,6 @@ from mocose_study.config import InputError
 
 from .processor import default_device
 
-PATIENCE = timedelta(hours=12)  # the others wait while the first process evaluates
-
 
 class Ranks(SingleProcess):
     """The processes of this launch; each has a GPU, or they share the CPU.
@@ -29,7 +27,8 @@ class Ranks(SingleProcess):
     def __init__(self):
         from accelerate import PartialState  # takes a second: only launches wait for it
 
-        state = PartialState(cpu=default_device() == "cpu", timeout=PATIENCE)
+        patience = timedelta(hours=12)  # while the first process evaluates
+        state = PartialState(cpu=default_device() == "cpu", timeout=patience)
         atexit.register(state.destroy_process_group)
         self.rank, self.size = state.process_index, state.num_processes
 

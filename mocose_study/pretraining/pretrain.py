@@ -7,8 +7,7 @@ to learn.
 
 import copy
 import json
-import math
-import time
+import logging
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -18,11 +17,10 @@ import datasets
 import numpy as np
 import torch
 from torch.nn import functional as F
-from tqdm.auto import tqdm
 from transformers import BertConfig, BertForMaskedLM, BertTokenizerFast
-from transformers.optimization import get_linear_schedule_with_warmup
 
-from mocose_study.config import InputError
+from mocose_lib.settings import InputError, Settings
+from mocose_lib.trainer import Trainer
 from mocose_study.config.profiles import PretrainConfig
 from mocose_study.data.atomic import write_atomically
 from mocose_study.data.checkpoint import Checkpoint
@@ -30,61 +28,36 @@ from mocose_study.data.corpora import load_corpus, tokenized
 from mocose_study.fast.processor import default_device, fast_in_bf16, processor
 from mocose_study.rewriting.tokens import mask_tokens
 
+log = logging.getLogger(__name__)
 PAD, UNK, CLS, SEP, MASK = range(5)  # the words of a tokenizer before it has learnt any
-PARTS = ("model", "optimizer", "schedule")
-TryOut = Callable[[Path], dict[str, float]]  # from an encoder's folder to scores
 NOTE_EVERY = 250  # steps between two points of the loss curve
+SAME = ("seed", "steps", "warmup_steps", "lr", "weight_decay")  # as in Settings
 
 
-def train_tokenizer(sentences, vocab_size: int) -> BertTokenizerFast:
-    """A lower-casing WordPiece tokenizer learnt from `sentences`."""
-    empty = BertTokenizerFast(do_lower_case=True)
-    return empty.train_new_from_iterator(sentences, vocab_size, show_progress=False)
+def tokenizer_of(config: PretrainConfig, corpus: datasets.Dataset, folder: Path):
+    """The folder's tokenizer, else a lower-casing WordPiece learnt from the corpus."""
+    if (folder / "tokenizer.json").exists():
+        return BertTokenizerFast.from_pretrained(folder)
+    empty, texts = BertTokenizerFast(do_lower_case=True), corpus[::3]["sentence"]
+    words = empty.train_new_from_iterator(texts, config.vocab_size, show_progress=False)
+    words.save_pretrained(folder)
+    return words
 
 
-class Batches:
-    """Batches of (n, length) token ids, n * length = `tokens_per_batch`.
+def rows_of_text(config: PretrainConfig, corpus: datasets.Dataset, tokenizer):
+    """Rows of at most `length` token ids, from [CLS] to [SEP].
 
+    "sentences": each row is one sentence, cut where it is longer.
     "contiguous": each row is a window of running text, [SEP] between two documents.
-    "sentences": each row is one sentence, cut or padded.
-    Batch number i depends on (seed, i) alone, so that a resumed run sees the same data.
     """
-
-    def __init__(self, config: PretrainConfig, documents: datasets.Dataset):
-        self.config = config
-        table = documents.data.table.combine_chunks()
-        ids = table.column("input_ids").chunk(0)
-        self.tokens, self.offsets = ids.values.to_numpy(), ids.offsets.to_numpy()
-        if config.text == "contiguous":
-            document = table.column("document").to_numpy()
-            first = self.offsets[1:-1][document[1:] != document[:-1]]
-            self.tokens = np.insert(self.tokens, first, SEP)
-
-    def text(self, step: int) -> tuple[np.ndarray, np.random.Generator]:
-        """The ids before masking, and the random numbers that mask them."""
-        rng = np.random.default_rng([self.config.seed, step])
-        length, inside = self.config.length, self.config.length - 2
-        ids = np.full((self.config.tokens_per_batch // length, length), PAD, np.int64)
-        ids[:, 0] = CLS
-        if self.config.text == "contiguous":
-            starts = rng.integers(0, len(self.tokens) - inside, len(ids))
-            ids[:, 1:-1] = self.tokens[starts[:, None] + np.arange(inside)]
-            ids[:, -1] = SEP
-            return ids, rng
-        chosen = rng.integers(0, len(self.offsets) - 1, len(ids))
-        for row, i in zip(ids, chosen, strict=True):
-            sentence = self.tokens[self.offsets[i] : self.offsets[i + 1]][:inside]
-            row[1 : len(sentence) + 2] = [*sentence, SEP]
-        return ids, rng
-
-    def __getitem__(self, step: int) -> dict[str, torch.Tensor]:
-        """`input_ids` (n, length) with masked words, their flat `places`, `targets`."""
-        ids, rng = self.text(step)
-        share, special = self.config.masked, range(MASK + 1)
-        words = MASK, (MASK + 1, self.config.vocab_size)
-        masked, places = mask_tokens(ids, special, share, *words, rng)
-        arrays = {"input_ids": masked, "places": places, "targets": ids.flat[places]}
-        return {name: torch.from_numpy(array) for name, array in arrays.items()}
+    if config.text == "sentences":
+        return tokenized(corpus, tokenizer, config.length)["input_ids"]
+    table = tokenized(corpus, tokenizer, None).data.table.combine_chunks()
+    ids, document = table["input_ids"].chunk(0), table["document"].to_numpy()
+    ends = ids.offsets.to_numpy()[1:-1][document[1:] != document[:-1]]
+    tokens, inside = np.insert(ids.values.to_numpy(), ends, SEP), config.length - 2
+    windows = tokens[: len(tokens) // inside * inside].reshape(-1, inside)
+    return np.pad(windows, ((0, 0), (1, 1)), constant_values=((0, 0), (CLS, SEP)))
 
 
 def new_model(config: PretrainConfig) -> BertForMaskedLM:
@@ -99,147 +72,117 @@ def new_model(config: PretrainConfig) -> BertForMaskedLM:
         hidden_dropout_prob=config.dropout,
         attention_probs_dropout_prob=config.dropout,
     )
-    model = BertForMaskedLM(settings)
-    model.set_attn_implementation("eager")  # short texts: faster than sdpa
-    return model
+    return BertForMaskedLM(settings)
 
 
-class Pretraining:
-    """Model, optimiser, schedule and record: what the checkpoint holds."""
+class Pretraining(Trainer):
+    """A BERT that learns masked words. Its checkpoint has its losses and record, too."""
 
-    def __init__(self, config: PretrainConfig, device: str):
-        self.config, self.device = config, torch.device(device)
-        self.half = config.bf16 and fast_in_bf16(device)
-        self.model = new_model(config).to(device).train()
-        if self.device.type == "cuda":
-            self.model.set_attn_implementation("sdpa")
-            self.model.bert.compile()
-        parameters, decay = self.model.parameters(), config.weight_decay
-        options = {"betas": (0.9, 0.98), "weight_decay": decay, "fused": True}
-        self.optimizer = torch.optim.AdamW(parameters, config.lr, **options)
-        steps = config.warmup_steps, config.steps
-        self.schedule = get_linear_schedule_with_warmup(self.optimizer, *steps)
-        self.record = {"step": 0, "tokens": 0, "seconds": 0.0, "curve": [], "tried": []}
-        self.window: list = []  # losses since the last point of the curve
+    kept = ("best", "recipe", "losses", "record")
 
-    def state(self) -> dict:
-        parts = {name: getattr(self, name).state_dict() for name in PARTS}
-        rest = {"record": self.record, "window": [float(x) for x in self.window]}
-        return {"config": json.dumps(asdict(self.config)), **parts, **rest}
+    def __init__(self, config: PretrainConfig, folder: Path, try_out=None):
+        self.config, self.try_out, self.device = config, try_out, default_device()
+        self.half = config.bf16 and fast_in_bf16(self.device)
+        corpus = load_corpus(config.corpus, config.corpus_size)
+        self.tokenizer = tokenizer_of(config, corpus, folder)
+        self.text = rows_of_text(config, corpus, self.tokenizer)
+        model = new_model(config).to(self.device).train()
+        if self.device == "cuda":
+            model.bert.compile()
+        else:
+            model.set_attn_implementation("eager")  # short texts: faster than sdpa
+        own = {name: getattr(config, name) for name in SAME}
+        own["batch_size"] = config.tokens_per_batch // config.length
+        super().__init__(Settings(**own, eval_every=NOTE_EVERY), model, model)
+        for group in self.optimizer.param_groups:
+            group["betas"] = (0.9, 0.98)
+        self.recipe, self.losses = json.dumps(asdict(config)), []
+        self.record = {"tokens": 0, "curve": [], "tried": []}
 
-    def resume(self, checkpoint: Checkpoint) -> None:
-        """Goes on from `checkpoint`. Raises InputError for that of another config."""
-        if (saved := checkpoint.read(self.device)) is None:
-            return
-        if saved["config"] != json.dumps(asdict(self.config)):
-            what = f"{checkpoint.path} belongs to other settings"
+    def load(self, state: dict) -> None:
+        """Goes on from `state`. Raises InputError for that of another recipe."""
+        if state.get("recipe") != self.recipe:
+            what = "the folder's state.pt belongs to other settings"
             raise InputError(f"{what}; delete it or use another folder.")
-        for name in PARTS:
-            getattr(self, name).load_state_dict(saved[name])
-        self.record, self.window = saved["record"], saved["window"]
+        super().load(state)
 
-    def loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Mean cross-entropy of the masked words, in nats."""
-        ids = batch["input_ids"]
-        full = self.config.text == "contiguous"  # no padding: the fastest attention
-        mask = None if full else (ids != PAD).long()
-        layers = self.model.bert(ids, attention_mask=mask)
-        words = layers.last_hidden_state.flatten(0, 1)[batch["places"]]
-        return F.cross_entropy(self.model.cls(words).float(), batch["targets"])
+    def batch(self, rows: np.ndarray, step: int) -> tuple[np.ndarray, ...]:
+        """Token ids (n, length) with masked words, their flat places, their targets."""
+        config = self.config
+        ids = np.full((len(rows), config.length), PAD)
+        for row, tokens in zip(ids, self.text[rows], strict=True):
+            row[: len(tokens)] = tokens
+        how = (range(MASK + 1), config.masked, MASK, (MASK + 1, config.vocab_size))
+        rng = np.random.default_rng([config.seed, step])
+        masked, places = mask_tokens(ids, *how, rng)
+        return masked, places, ids.flat[places]
 
-    def step(self, batch: dict[str, torch.Tensor]) -> None:
-        """One update. Raises FloatingPointError when the loss is not finite."""
-        record, number = self.record, self.record["step"]
-        record["tokens"] += int((batch["input_ids"] > SEP).sum())
-        if self.device.type == "cuda":  # moved while the GPU goes on with what it has
-            pinned = {name: part.pin_memory() for name, part in batch.items()}
-            batch = {k: v.to(self.device, non_blocking=True) for k, v in pinned.items()}
-        torch.manual_seed(self.config.seed + number)  # dropout: resumed as unbroken
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
-            loss = self.loss(batch)
-        self.optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-        self.optimizer.step()
-        self.schedule.step()
-        self.window.append(loss.detach())  # a number would wait for the GPU
-        record["step"] = number + 1
-        if record["step"] % NOTE_EVERY == 0 or record["step"] == self.config.steps:
-            point = {name: record[name] for name in ("step", "tokens")}
-            point["masked"] = round(float(np.mean([float(x) for x in self.window])), 4)
-            if not math.isfinite(point["masked"]):
-                raise FloatingPointError(f"the loss of pre-training is lost: {point}")
-            record["curve"].append(point)
-            self.window = []
-
-
-def pretrain(
-    config: PretrainConfig,
-    documents: datasets.Dataset,
-    tokenizer: BertTokenizerFast,
-    folder: Path,
-    device: str = "cpu",
-    try_out: TryOut | None = None,
-) -> None:
-    """Trains from scratch (or on from `folder`/state.pt) and saves the encoder.
-
-    `documents` has one sentence a row: `input_ids` (without special tokens) and
-    `document`. Leaves an fp16 safetensors checkpoint that plain `transformers` loads,
-    with the tokenizer, and `pretraining.json`: configuration, loss curve, tokens,
-    seconds, hardware, and what `try_out` makes of it at the shares `config.tried_at`.
-    """
-    training, checkpoint = Pretraining(config, device), Checkpoint(folder / "state.pt")
-    training.resume(checkpoint)
-    batches, record, total = Batches(config, documents), training.record, config.steps
-    started, name = time.monotonic() - record["seconds"], f"pretrain {config.name}"
-    marks = [int(share * total) for share in config.tried_at]
-    shown = {"initial": record["step"], "total": total, "mininterval": 10}
-    for number in (bar := tqdm(range(record["step"], total), name, **shown)):
-        training.step(batches[number])
-        bar.set_postfix(*record["curve"][-1:], refresh=False)
-        if try_out and record["step"] in marks:
+    def step(self, rows: np.ndarray, step: int) -> None:
+        """One step on the mean cross-entropy of the masked words, in nats."""
+        config, batch = self.config, list(map(torch.from_numpy, self.batch(rows, step)))
+        self.record["tokens"] += int((batch[0] > SEP).sum())
+        if self.device == "cuda":  # moved while the GPU goes on with what it has
+            batch = [part.pin_memory().to("cuda", non_blocking=True) for part in batch]
+        ids, places, targets = batch
+        # rows of running text are full; no mask lets attention be fastest
+        mask = (ids != PAD).long() if config.text == "sentences" else None
+        torch.manual_seed(config.seed + step)  # dropout, whatever a trial drew
+        with torch.autocast(self.device, torch.bfloat16, enabled=self.half):
+            layers = self.online.bert(ids, attention_mask=mask)
+            words = layers.last_hidden_state.flatten(0, 1)[places]
+            logits = self.online.cls(words)
+        self.optimise(F.cross_entropy(logits.float(), targets), step)
+        self.losses.append(self.loss)  # a number would wait for the GPU
+        marks = [int(share * config.steps) for share in config.tried_at]
+        if self.try_out and step in marks:
             with TemporaryDirectory() as part:
-                save(training.model, tokenizer, Path(part))
-                point = {"tokens": record["tokens"], **try_out(Path(part))}
-            record["tried"].append(point)
-        record["seconds"] = round(time.monotonic() - started, 1)
-        if checkpoint.due() or record["step"] == total:
-            checkpoint.write(training.state())
-    save(training.model, tokenizer, folder)
-    about = {
-        "config": asdict(config),
-        "hardware": f"{processor(device)}, {torch.get_num_threads()} thread(s)",
-        "tokens_per_second": round(record["tokens"] / max(record["seconds"], 0.1)),
-    }
-    text = json.dumps(about | record, indent=1) + "\n"
-    write_atomically(folder / "pretraining.json", lambda part: part.write_text(text))
+                self.save(Path(part))
+                scores = self.try_out(Path(part))
+            self.record["tried"].append({"tokens": self.record["tokens"], **scores})
 
+    def note(self, step: int) -> dict[str, float]:
+        """Adds the mean loss since the last note to the curve."""
+        masked = round(float(torch.stack(self.losses).mean()), 4)
+        point = {"step": step, "tokens": self.record["tokens"], "masked": masked}
+        self.record["curve"].append(point)
+        self.losses = []
+        log.info("%s", point)
+        return {}
 
-def save(model: BertForMaskedLM, tokenizer: BertTokenizerFast, folder: Path) -> None:
-    copy.deepcopy(model).half().save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    def save(self, folder: Path) -> None:
+        copy.deepcopy(self.online).half().save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
 
 
 def make_encoder(
-    config: PretrainConfig, folder: Path, try_out: TryOut | None = None
+    config: PretrainConfig,
+    folder: Path,
+    try_out: Callable[[Path], dict[str, float]] | None = None,
 ) -> None:
-    """Tokenizer and training: `mocose pretrain`.
+    """Tokenizer and training: `mocose pretrain`. Interrupted, it goes on: `state.pt`.
 
-    Raises InputError when the corpus is missing. Interrupted, it goes on from
-    `state.pt`. Two trainings of a vocabulary may break ties differently: to repeat an
-    encoder to the letter, put its tokenizer files into the folder first.
+    Leaves an fp16 safetensors checkpoint that plain `transformers` loads, and
+    `pretraining.json`: configuration, hardware, tokens, seconds, loss curve, and the
+    scores that `try_out` gives an encoder's folder at the shares `config.tried_at`.
+    Two trainings of a vocabulary may break ties differently: to repeat an encoder to
+    the letter, put its tokenizer files into the folder first. Raises InputError when
+    the corpus is missing, and FloatingPointError when the loss is not finite.
     """
     if (folder / "pretraining.json").exists():
         what = f"there is an encoder in {folder} already"
         raise InputError(f"{what}; give another --folder.")
-    corpus = load_corpus(config.corpus, config.corpus_size)
-    if (folder / "tokenizer.json").exists():
-        tokenizer = BertTokenizerFast.from_pretrained(folder)
-    else:
-        third = corpus.select(range(0, len(corpus), 3))  # plenty for few words
-        texts = (text for batch in third.iter(1000) for text in batch["sentence"])
-        tokenizer = train_tokenizer(texts, config.vocab_size)
-        tokenizer.save_pretrained(folder)
-    ids = tokenized(corpus, tokenizer, None)
-    pretrain(config, ids, tokenizer, folder, default_device(), try_out)
-    (folder / "state.pt").unlink(missing_ok=True)
+    training = Pretraining(config, folder, try_out)
+    checkpoint, name = Checkpoint(folder / "state.pt"), f"pretrain {config.name}"
+    options = {"evaluate": training.note, "choose": False, "checkpoint": checkpoint}
+    done = training.run(training.text, name=name, **options)
+    training.save(folder)
+    about = {
+        "config": asdict(config),
+        "hardware": f"{processor(training.device)}, {torch.get_num_threads()} thread(s)",
+        "tokens_per_second": round(training.record["tokens"] / max(done.seconds, 0.1)),
+        "step": done.step,
+        "seconds": round(done.seconds, 1),
+    }
+    text = json.dumps(about | training.record, indent=1) + "\n"
+    write_atomically(folder / "pretraining.json", lambda part: part.write_text(text))
+    checkpoint.delete()

@@ -1,22 +1,23 @@
-"""Every fast form gives what the plain one gives, and each can be left out."""
+"""Every fast form gives what the plain one gives, or promises in distribution."""
+
+import math
 
 import pytest
 import torch
 from texts import generator, open_sentences
 from torch import nn
 from torch.nn import functional as F
-from transformers import AutoTokenizer, DistilBertConfig, DistilBertModel
 
 from mocose_lib import Encoder
 from mocose_lib import encoder as plain
-from mocose_study.config import vary
 from mocose_study.fast import accelerate, first_token
-from mocose_study.fast.dropout import replace_dropout
-from mocose_study.systems import fit
+from mocose_study.fast.dropout import PackedDropout, replace_dropout
 
 SENTENCES = open_sentences(24, start=300)
+N = 1 << 20
 
 
+# --- the vector of the first token ---
 def batch(encoder: Encoder, padded: bool, shuffled: bool):
     """ids, mask and positions of SENTENCES, cut to one length where none is padded."""
     ids = encoder.tokenize(SENTENCES)
@@ -49,10 +50,14 @@ def passed(encoder: Encoder, ids, mask, positions):
 @pytest.mark.parametrize("training", [False, True], ids=["evaluation", "training"])
 @pytest.mark.parametrize("shuffled", [False, True], ids=["in order", "shuffled"])
 @pytest.mark.parametrize("padded", [False, True], ids=["one length", "padded"])
-def test_first_token_is_that_of_the_whole_layer(folder, padded, shuffled, training):
+@pytest.mark.parametrize("pooling", ["cls", "first_last"])
+def test_vectors_are_those_of_the_plain_pass(
+    folder, pooling, padded, shuffled, training
+):
     """The next test is about the dropout of attention weights."""
-    encoder = Encoder.load(folder, dropout=0.3).train(training)
+    encoder = Encoder.load(folder, pooling, dropout=0.3).train(training)
     accelerate(encoder)
+    assert encoder.states is not plain.states
     replace_dropout(encoder, lambda rate: FixedDropout())
     inputs = batch(encoder, padded, shuffled)
     found = passed(encoder, *inputs)
@@ -75,32 +80,56 @@ def test_first_token_draws_the_dropout_that_torchs_attention_draws(tiny):
     torch.testing.assert_close(found, first.flatten(1))
 
 
-def test_an_unknown_structure_keeps_the_plain_pass(tiny, tmp_path, caplog):
+OTHERS = [("model_type", "distilbert"), ("is_decoder", True)]
+OTHERS += [("_attn_implementation", "eager")]
+
+
+@pytest.mark.parametrize("name, value", OTHERS)
+def test_an_unknown_structure_keeps_the_plain_pass(tiny, caplog, name, value):
     """And the log says so."""
-    words = AutoTokenizer.from_pretrained(tiny)
-    words.save_pretrained(tmp_path)
-    sizes = {"dim": 16, "n_layers": 1, "n_heads": 2, "hidden_dim": 32}
-    sizes |= {"vocab_size": len(words), "max_position_embeddings": 75}
-    DistilBertModel(DistilBertConfig(**sizes)).save_pretrained(tmp_path)
-    distilled, eager = Encoder.load(tmp_path), Encoder.load(tiny)
-    eager.model.config._attn_implementation = "eager"
-    before = distilled.encode(SENTENCES)
-    for encoder in (distilled, eager):
-        accelerate(encoder)
-        assert encoder.states is plain.states
-    assert "distilbert is not built as BERT" in caplog.text and len(caplog.records) == 2
-    assert (distilled.encode(SENTENCES) == before).all()
+    encoder = Encoder.load(tiny)
+    setattr(encoder.model.config, name, value)
+    accelerate(encoder)
+    assert encoder.states is plain.states and "is not built as BERT" in caplog.text
 
 
-PUBLISHED = {"fgsm_epsilon": 1e-3, "fgsm_gradient": "stale"}
+# --- dropout ---
+def dropped(p: float) -> torch.Tensor:
+    torch.manual_seed(1)
+    return (PackedDropout(p)(torch.ones(N)) == 0).float()
 
 
-@pytest.mark.parametrize("variant", [{}, PUBLISHED, {"method": "simcse"}], ids=str)
-def test_loss_curves_are_equal(small, variant):
-    changes = {"steps": 8, "eval_every": 2, "selection": "last", "dropout": 0.0}
-    config = small(**changes, **variant)
-    made = [fit(vary(config, fast=fast), bar=False) for fast in (True, False)]
-    curve, other = ([row["loss"] for row in m.progress.history] for m in made)
-    assert len(curve) == 4 and curve == pytest.approx(other, abs=2e-4)
-    found, expected = (torch.from_numpy(m.encode(SENTENCES)) for m in made)
-    assert (found - expected).norm() < 1e-3 * expected.norm()
+@pytest.mark.parametrize("p", [0.05, 0.1, 0.5, 0.9])
+def test_the_rate_is_p_and_one_seed_gives_one_mask(p):
+    assert dropped(p).mean() == pytest.approx(p, abs=4 * math.sqrt(p * (1 - p) / N))
+    assert torch.equal(dropped(p), dropped(p))
+
+
+@pytest.mark.parametrize("apart", [1, 2, 3, 4, 128])
+def test_values_are_dropped_independently_of_each_other(apart):
+    """Within one 64-bit number, and across."""
+    found = dropped(0.3)
+    both = (found[:-apart] * found[apart:]).mean()
+    assert both == pytest.approx(0.09, abs=6 * math.sqrt(0.09 * 0.91 / N))
+
+
+@pytest.mark.parametrize("p", [0.1, 1 / 3, 0.5])
+def test_kept_values_and_their_gradients_make_up_for_the_dropped_ones(p):
+    torch.manual_seed(0)
+    x = torch.randn(64, 33, requires_grad=True)
+    y = PackedDropout(p)(x)
+    y.sum().backward()
+    kept = y != 0
+    torch.testing.assert_close(y[kept], x[kept] / (1 - p), rtol=1e-4, atol=0)
+    torch.testing.assert_close(x.grad, torch.where(kept, y / x, 0.0).detach())
+    assert PackedDropout(p)(x.bfloat16()).dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize(("p", "training"), [(0.0, True), (0.5, False)])
+def test_nothing_happens_without_training_or_rate(p, training):
+    """Replacing keeps both."""
+    model = nn.Sequential(nn.Sequential(nn.Dropout(p))).train(training)
+    replace_dropout(model, PackedDropout)
+    x, state = torch.randn(4), torch.get_rng_state()
+    assert type(model[0][0]) is PackedDropout and model[0][0].p == p
+    assert torch.equal(model(x), x) and torch.equal(torch.get_rng_state(), state)

@@ -1,4 +1,7 @@
-"""Two processes train as one with the whole batch; gloo stands for several GPUs."""
+"""Two processes train as one with the whole batch; gloo stands for several GPUs.
+
+As a script, this file is what they run: it trains in each of WAYS and saves the results.
+"""
 
 import os
 import subprocess
@@ -7,31 +10,64 @@ from pathlib import Path
 
 import pytest
 import torch
-from texts import ROOT
-from trained_by import WAYS
 
-from mocose_lib import InputError
+from mocose_lib import Encoder, InputError, Settings
 from mocose_lib.model import View
+from mocose_lib.train import MoCoSE, Text, train_step
+from mocose_lib.trainer import batches
 from mocose_study.cli.run import Run
-from mocose_study.fast.ranks import Ranks
+from mocose_study.fast.ranks import Ranks, ranks
 
+ROOT = Path(__file__).resolve().parents[2]
 LAUNCH = ("-m", "torch.distributed.run", "--nproc-per-node", "2")
+PUBLISHED = dict(batch_negatives=True, shared_embeddings=True, detach_keys=False)
+PUBLISHED |= dict(target_projection_trained=True, queue_growth="published")
+PUBLISHED |= dict(ema_decay=(0.75, 1.0), ema_horizon=0.96)
+PUBLISHED |= dict(fgsm_epsilon=1e-3, fgsm_gradient="stale")
+WAYS = {
+    "queue alone": {"batch_negatives": False},
+    "batch negatives": {"batch_negatives": True},
+    "published": PUBLISHED,
+    "FGSM": {"fgsm_epsilon": 1e-3, "batch_negatives": True},
+    "augmented": {"token_cutoff": 0.2, "feature_cutoff": 0.1, "position_shuffle": True},
+    "latest keys": {"queue_keys": "latest"},
+}
+WORDS = "a man plays the guitar while two dogs run over a field in the morning".split()
+SENTENCES = [" ".join(WORDS[i % 9 :][: 2 + i % 7]) for i in range(81)]
+
+
+def trained(way: dict) -> dict:
+    """Losses, queue and weights after some steps of MoCoSE."""
+    sizes = {"steps": 4, "batch_size": 8, "queue_size": 24, "queue_init": 8}
+    exact = {"head_dropout": 0.0, "fgsm_epsilon": 0.0, "lr": 1e-5}
+    settings = Settings(**{**sizes, **exact, **way})
+    encoder = Encoder.load(ROOT / "data/encoders/tiny", dropout=0.0).double()
+    trainer, losses = MoCoSE(settings, encoder), []
+    trainer.ranks, text = ranks(), Text(encoder, SENTENCES, settings)
+    rows = batches(text.ids, settings)
+    for step in range(1, settings.steps + 1):
+        train_step(trainer, *text.views(next(rows), trainer.generator), step)
+        losses.append(trainer.loss)
+    parts = (*trainer.online.parameters(), *trainer.target.parameters())
+    weights = torch.cat([p.detach().flatten() for p in parts])
+    losses = torch.stack(losses)
+    return {"losses": losses, "queue": trainer.queue.keys, "weights": weights}
 
 
 def launched(*arguments):
     """What two processes, or one, say; they compute with one thread each."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
     options = {"cwd": ROOT, "env": environment, "capture_output": True, "text": True}
-    return subprocess.run([sys.executable, *map(str, arguments)], **options)
+    done = subprocess.run([sys.executable, *map(str, arguments)], **options)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     folder = tmp_path_factory.mktemp("ranks")
-    trainer, encoder = ROOT / "tests/fast/trained_by.py", ROOT / "data/encoders/tiny"
     for launch in ((), LAUNCH):
-        done = launched(*launch, trainer, encoder, folder)
-        assert done.returncode == 0, done.stderr[-2000:]
+        launched(*launch, __file__, folder)
     return [torch.load(folder / f"{name}.pt") for name in ("1-0", "2-0", "2-1")]
 
 
@@ -50,10 +86,8 @@ def test_two_processes_train_as_one(found, way):
 @pytest.mark.slow
 def test_a_run_of_two_processes_writes_one_file(tmp_path):
     command = (Path(sys.executable).with_name("mocose"), "run", "--profile", "smoke")
-    done = launched(*LAUNCH, *command, "--out", tmp_path / "runs")
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert len(list((tmp_path / "runs").iterdir())) == 1
-    assert done.stdout.count("sts_avg") == 1
+    said = launched(*LAUNCH, *command, "--out", tmp_path / "runs")
+    assert len(list((tmp_path / "runs").iterdir())) == 1 and said.count("sts_avg") == 1
 
 
 def test_what_two_processes_cannot_do_is_one_sentence(small, view):
@@ -63,3 +97,9 @@ def test_what_two_processes_cannot_do_is_one_sentence(small, view):
     two.rank, two.size = 0, 2
     with pytest.raises(InputError, match="batch_size = 3 cannot be split among 2 proc"):
         two.own(View(view.words[rows], view.mask[rows]))
+
+
+if __name__ == "__main__":
+    torch.set_default_dtype(torch.float64)  # FGSM's signs would enlarge rounding
+    results = {name: trained(way) for name, way in WAYS.items()}
+    torch.save(results, f"{sys.argv[1]}/{ranks().size}-{ranks().rank}.pt")
