@@ -14,7 +14,6 @@ from typing import Any
 import pandas as pd
 
 from mocose_study.config import PROFILES, Config, InputError, choose, configure
-from mocose_study.config.config import tuples
 from mocose_study.data.files import shipped
 from mocose_study.systems import draws
 
@@ -51,7 +50,7 @@ class Section:
         size = choose(PROFILES, profile, "profile")
         point = choose(self.points, label, f"point of section {self.name}")
         point = {**self.common, **point}
-        fields = {name: tuples(x) for name, x in point.items() if name not in ABOUT}
+        fields = {name: x for name, x in point.items() if name not in ABOUT}
         if rate := size.best.get(point.get("best")):
             fields = {"lr": rate, **fields}
         if profile in SMALL:
@@ -84,13 +83,9 @@ class Section:
         What draws nothing runs with the first seed alone.
         """
         seeds = list(self.seeds_at(profile) if seeds is None else seeds)
-        found = []
-        for seed in seeds:
-            for label in self.labels(profile):
-                config = self.config(label, profile, seed)
-                if seed == seeds[0] or draws(config):
-                    found.append((label, config))
-        return found
+        points = product(seeds, self.labels(profile))
+        runs = [(label, self.config(label, profile, seed)) for seed, label in points]
+        return [(x, c) for x, c in runs if c.seed == seeds[0] or draws(c)]
 
     def configs(self, profile: str, seeds=None) -> list[Config]:
         return [config for _, config in self.runs(profile, seeds)]
@@ -144,6 +139,7 @@ def section(notebook: str, **about) -> Callable[[Callable[..., Points]], Callabl
                 raise InputError(f"{what}: {cause}.") from None
             return Section(points.__name__, question, notebook, made_of, **own)
 
+        called.makes_a_section = True
         return called
 
     return made
