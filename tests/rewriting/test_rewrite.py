@@ -87,7 +87,7 @@ def test_words_are_drawn_by_their_probability(shipped, monkeypatch):
     text, n = "The hen slept.", 2_000
     hen = [list(WORD.finditer(text))[1]]
     monkeypatch.setattr(rewrite, "drawn_words", lambda *_: hen)
-    texts = shipped.rewrite([text] * n, 0.1, rng(), insert=False)
+    texts = shipped.rewrite([text] * n, 0.1, rng())
     found = Counter(words(t)[1] for t in texts)
     weights = {w: np.exp(x) for w, x in probable(shipped, "The [MASK] slept.").items()}
     weights.pop("hen", None)  # so rare that its second draw shifts nothing
@@ -97,27 +97,20 @@ def test_words_are_drawn_by_their_probability(shipped, monkeypatch):
         assert abs(found[word] - expected) < 5 * np.sqrt(expected) + 1, word
 
 
-def test_as_many_words_are_replaced_or_inserted_as_are_drawn(shipped):
-    both = (shipped.rewrite(SENTENCES, 0.4, rng(), x) for x in (True, False))
-    inserted, changed = both
-    for text, longer, other in zip(SENTENCES, inserted, changed, strict=True):
-        old, left = words(text), iter(words(longer))
-        number = max(1, int(0.4 * len(old)))
-        assert len(words(longer)) == len(old) + number
-        assert all(word in left for word in old)
-        pairs = [(a, b) for a, b in zip(old, words(other), strict=True) if a != b]
-        assert len(pairs) == number and WORD.split(text) == WORD.split(other)
+def test_as_many_words_are_replaced_as_are_drawn(shipped, monkeypatch):
+    """The draw depends on the generator, and not on the batches."""
+    first, again, other = (shipped.rewrite(SENTENCES, 0.4, rng(s)) for s in (1, 1, 2))
+    assert first == again != other
+    for text, new in zip(SENTENCES, first, strict=True):
+        old = words(text)
+        pairs = [(a, b) for a, b in zip(old, words(new), strict=True) if a != b]
+        assert len(pairs) == max(1, int(0.4 * len(old)))
+        assert WORD.split(text) == WORD.split(new)
         assert all(a[0].isupper() == b[0].isupper() for a, b in pairs)
-    for insert in (True, False):
-        odd = shipped.rewrite(ODD, 1.0, rng(), insert)
-        assert odd[1:] == ODD[1:] and "3.5 %" in odd[0]
-
-
-def test_the_draw_depends_on_the_generator_and_not_on_the_batches(shipped, monkeypatch):
-    texts = [shipped.rewrite(SENTENCES, 0.2, rng(seed), False) for seed in (1, 1, 2)]
-    assert texts[0] == texts[1] != texts[2]
+    odd = shipped.rewrite(ODD, 1.0, rng())
+    assert odd[1:] == ODD[1:] and "3.5 %" in odd[0]
     monkeypatch.setattr(rewrite, "MASKED_BATCH", 1_000)
-    assert shipped.rewrite(SENTENCES, 0.2, rng(1), False) == texts[0]
+    assert shipped.rewrite(SENTENCES, 0.4, rng(1)) == first
 
 
 def test_a_roberta_with_byte_level_words(tmp_path):
@@ -139,7 +132,7 @@ def test_a_roberta_with_byte_level_words(tmp_path):
     filler = ContextualWords(*rewrite.load(str(tmp_path), True))
     assert filler.words == ["hen", "cock", "duck"]
     text = " ".join(["hen"] * 30)  # what the model cannot read stays
-    new = filler.rewrite([text], 1.0, rng(), insert=False)[0].split()
+    new = filler.rewrite([text], 1.0, rng())[0].split()
     assert {*new[:8]} == {"cock", "duck"} and {*new[19:]} == {"hen"}
 
 
