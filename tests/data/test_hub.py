@@ -100,7 +100,7 @@ def test_what_the_hub_does_not_give_is_one_sentence(repositories, mocose, what):
         done = mocose(url, "run", *RUN.split())
     assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
     last = done.stderr.strip().splitlines()[-1]
-    assert f"encoder {BERT!r} is neither a folder" in last and "the hub" in last
+    assert f"the hub did not give the encoder {BERT!r} (" in last
 
 
 def test_the_test_split_of_sickr_is_found_among_all_its_pairs(real_data):
