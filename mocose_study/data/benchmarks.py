@@ -2,9 +2,8 @@
 
 The benchmark "open" comes with the package: pairs of image captions and of
 translations, with the scores that people gave them. "sample" is a part of it, for
-tests. "real" is the papers' seven tasks, read from the folder MOCOSE_DATA names
-(`--data`) or, without one, from the hub at the revisions of `tasks.toml`. A benchmark of
-one's own is one or several tab-separated files.
+tests. "real" is the papers' seven tasks, from the data folder or, at the revisions of
+`tasks.toml`, from the hub. A benchmark of one's own is tab-separated files.
 """
 
 import hashlib
@@ -163,10 +162,8 @@ def dev_tables(benchmark: str, dev: str = "", blind: bool = False) -> Tables:
         task = "STS-B" if benchmark == "real" else OPEN_DEV
         tables = {f"{task} dev": sts_pairs(task, "dev", benchmark)}
     tables = unseen(tables, benchmark) if blind else tables
-    for name, table in tables.items():
-        if table.empty:
-            what = f"all pairs of {name!r} are test pairs"
-            raise InputError(f"{what}; give others as `dev`.")
+    for name in (name for name, table in tables.items() if table.empty):
+        raise InputError(f"all pairs of {name!r} are test pairs; give others as `dev`.")
     return tables
 
 
@@ -174,8 +171,7 @@ def unseen(tables: Tables, benchmark: str) -> Tables:
     """The pairs that occur, word for word, in no test table of the benchmark."""
 
     def pairs(table: pd.DataFrame) -> list[frozenset]:
-        both = zip(table["sentence1"], table["sentence2"], strict=True)
-        return list(map(frozenset, both))
+        return list(map(frozenset, table[["sentence1", "sentence2"]].to_numpy()))
 
     tested = {pair for t in test_tables(benchmark).values() for pair in pairs(t)}
     return {k: t[[pair not in tested for pair in pairs(t)]] for k, t in tables.items()}
@@ -193,13 +189,11 @@ def outside_tables() -> Tables:
 
 def _own_tables(names: str, split: str) -> Tables:
     """Tables of files of one's own, each named after its file."""
-    files = [Path(name) for name in own_files(names)]
-    for path in files:
-        if not path.is_file():
-            what = f"there is no benchmark {str(path)!r}"
-            known = ", ".join(BENCHMARKS)
-            raise InputError(f"{what}; choose one of {known}, or give a file.")
-    tables = {f"{path.stem} {split}": read_pairs(path) for path in files}
+    files = own_files(names)
+    for name in (name for name in files if not Path(name).is_file()):
+        what = f"there is no benchmark {name!r}; choose one of {', '.join(BENCHMARKS)}"
+        raise InputError(f"{what}, or give a file.")
+    tables = {f"{Path(x).stem} {split}": read_pairs(Path(x)) for x in files}
     if len(tables) < len(files):
         raise InputError(f"two files of {names!r} have the same name; rename one.")
     return tables

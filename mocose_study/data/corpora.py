@@ -1,10 +1,8 @@
 """Text to train on, and its token ids.
 
-The corpus "open" comes with the package. Others are read from the folder that
-MOCOSE_DATA names (`--data`) or, without one, from the hub. A corpus of one's own is a
-file with one sentence a line (.txt, .txt.xz, .txt.gz) or a data set of the hub
-("owner/name", column sentence or text). `datasets` keeps texts and token ids in
-data/cache, under names made of all that decides them.
+A corpus of one's own is a file with one sentence a line (.txt, .txt.xz, .txt.gz) or a
+data set of the hub ("owner/name", column sentence or text). `datasets` keeps texts and
+token ids in data/cache, under names made of all that decides them.
 """
 
 import gzip

@@ -1,8 +1,7 @@
 """The seven transfer tasks (SentEval: Conneau and Kiela 2018): labelled sentences.
 
-They come from the folder that MOCOSE_DATA names (`--data`), each from its own file.
-What it lacks comes from the archive that the authors of SimCSE keep on the hub, in
-SentEval's own formats.
+What the data folder lacks comes from the archive that the authors of SimCSE keep on
+the hub, in SentEval's own formats.
 """
 
 import tarfile

@@ -1,4 +1,4 @@
-"""Files of the local data folder, by checksum, and files and revisions of the hub."""
+"""Files of the data folder (MOCOSE_DATA, `--data`) by checksum, else of the hub."""
 
 import hashlib
 import logging

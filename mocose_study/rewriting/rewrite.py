@@ -127,27 +127,23 @@ def batches(model, tokenizer, texts: list[str], size: int):
         yield rows, tokenizer.pad(batch, return_tensors="pt").to(model.device), limit
 
 
-def whole_words(tokenizer) -> dict[int, str]:
-    """The tokens that are whole words of two letters or more."""
-    tokens = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
-    marked = any(token.startswith(WORD_STARTS) for token in tokens)
-    words = {
-        i: tokenizer.convert_tokens_to_string([token]).strip()
-        for i, token in enumerate(tokens)
-        if (token.startswith(WORD_STARTS) if marked else not token.startswith("##"))
-    }
-    return {i: word for i, word in words.items() if len(word) > 1 and word.isalpha()}
-
-
 class ContextualWords:
     """Replaces words by others that a masked language model finds probable.
 
-    Raises InputError when the model's vocabulary has no `whole_words`.
+    These are the tokens that are whole words of two letters or more. Raises InputError
+    when the model's vocabulary has fewer than two of them.
     """
 
     def __init__(self, model, tokenizer):
         self.model, self.tokenizer = model, tokenizer
-        words = whole_words(tokenizer)
+        tokens = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+        marked = any(token.startswith(WORD_STARTS) for token in tokens)
+        words = {
+            i: tokenizer.convert_tokens_to_string([token]).strip()
+            for i, token in enumerate(tokens)
+            if (token.startswith(WORD_STARTS) if marked else token[:2] != "##")
+        }
+        words = {i: w for i, w in words.items() if len(w) > 1 and w.isalpha()}
         if len(words) < 2:
             what = f"the augmentation model {model.name_or_path!r} has no whole words"
             raise InputError(f"{what} to put in.")

@@ -104,7 +104,8 @@ class Section:
         """The paper's number of each point that its table has, by label."""
         if self.paper is None:
             return {}
-        values = paper_numbers(self.paper, metric)
+        rows = paper_table(self.paper).query("metric == @metric").to_numpy()
+        values = {", ".join(names): value for *names, _, value in rows}
         names = {x: point.get("paper", x) for x, point in self.points.items()}
         return {label: values[name] for label, name in names.items() if name in values}
 
@@ -160,10 +161,3 @@ def paper_table(name: str) -> pd.DataFrame:
     path = shipped("paper") / f"{name}.csv"
     frame = pd.read_csv(path, keep_default_na=False, dtype=str)
     return frame.astype({"value": float})
-
-
-@cache
-def paper_numbers(name: str, metric: str) -> dict[str, float]:
-    """A table's numbers of one metric, by name, as in "simcse, bert-base-uncased"."""
-    rows = paper_table(name).query("metric == @metric").itertuples(index=False)
-    return {", ".join(names): value for *names, _, value in rows}

@@ -72,10 +72,7 @@ USELESS = {
     "short": (HEADER + ONE + "2\tThree.\n", "2 cells in line 3, but its header has 3"),
     "long": (HEADER + "1\tA.\tB.\tx\n", "4 cells in line 2, but its header has 3"),
     "cut": (HEADER + ONE + "2\tThree.\tFo", "cut off in line 3"),
-    "latin": (
-        b"score\tsentence1\tsentence2\n\xff\xfe\t\t\n",
-        "read as UTF-8 text after",
-    ),
+    "latin": (f"{HEADER}1\t\xff\t\n".encode("latin-1"), "as UTF-8 text .* line 2"),
     "binary": (b"\0\n" * 9, "no text: line 1 holds a NUL"),
 }
 

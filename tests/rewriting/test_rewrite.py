@@ -1,14 +1,13 @@
 """Texts written anew: typos, words of a masked model, answers of another."""
 
 import hashlib
-import json
 from collections import Counter
-from string import ascii_lowercase
 
 import numpy as np
 import pytest
 import torch
 import transformers as hf
+from conftest import tokenizer
 from texts import ODD, ROOT, SENTENCES, rng
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
@@ -138,30 +137,25 @@ def test_a_roberta_with_byte_level_words(tmp_path):
 
 # --- answers of a sequence-to-sequence model ---
 def test_an_answer_is_what_generate_gives_for_the_text_alone(tmp_path, monkeypatch):
-    """Of a random translator of the paper's class, of letters."""
-    entries = [*"<s> <pad> </s> <unk>".split(), *ascii_lowercase]
-    entries += [letter + "</w>" for letter in ascii_lowercase]
-    vocabulary, merges = tmp_path / "vocabulary.json", tmp_path / "merges.txt"
-    vocabulary.write_text(json.dumps({entry: i for i, entry in enumerate(entries)}))
-    merges.write_text("")
-    langs, files = ["en", "de"], map(str, (vocabulary, vocabulary, merges))
-    hf.FSMTTokenizer(langs, *files).save_pretrained(tmp_path)
+    """Of a random model of the paper's class."""
+    tokenizer().save_pretrained(tmp_path)
     sizes = {"layers": 1, "ffn_dim": 16, "attention_heads": 2}.items()
     sizes = {f"{s}_{n}": size for s in ("encoder", "decoder") for n, size in sizes}
-    sizes |= {f"{s}_vocab_size": len(entries) for s in ("src", "tgt")}
-    sizes |= {"d_model": 16, "max_position_embeddings": 40}
-    settings = hf.FSMTConfig(langs=langs, num_beams=2, init_std=0.8, **sizes)
-    torch.manual_seed(3)
-    hf.FSMTForConditionalGeneration(settings).save_pretrained(tmp_path)
-    model, tokenizer = rewrite.load(str(tmp_path), False)
+    sizes |= {"vocab_size": len(tokenizer()), "d_model": 16, "init_std": 0.8}
+    ids = {"decoder_start_token_id": 2, "eos_token_id": 3, "forced_eos_token_id": 3}
+    torch.manual_seed(2)  # which makes three answers
+    settings = hf.PegasusConfig(max_position_embeddings=40, **sizes, **ids)
+    hf.PegasusForConditionalGeneration(settings).save_pretrained(tmp_path)
+    model, words = rewrite.load(str(tmp_path), False)
     texts, expected = ["two dogs ran", "a longer text than that", "it"], []
+    most = 2 * max(map(len, words(texts)["input_ids"])) + 10
     for text in texts:
-        ids = tokenizer(text, return_tensors="pt")["input_ids"]
-        tokens = model.generate(input_ids=ids, max_new_tokens=39)[0]
-        answer = tokenizer.decode(tokens, skip_special_tokens=True)
+        ids = words(text, return_tensors="pt")["input_ids"]
+        tokens = model.generate(input_ids=ids, max_new_tokens=most)[0]
+        answer = words.decode(tokens, skip_special_tokens=True)
         expected.append(" ".join(answer.split()))
-    given = rewrite.answers(model, tokenizer, texts, rng())  # in one batch, padded
+    given = rewrite.answers(model, words, texts, rng())  # in one batch, padded
     assert given == expected != texts and len(set(given)) == 3
-    silent = torch.tensor([[2, 1]] * len(texts))
-    monkeypatch.setattr(model, "generate", lambda **options: silent)
-    assert rewrite.answers(model, tokenizer, texts, rng()) == texts  # it says nothing
+    silent = torch.tensor([[2, 3]] * len(texts))
+    monkeypatch.setattr(model, "generate", lambda **_: silent)
+    assert rewrite.answers(model, words, texts, rng()) == texts  # it says nothing
