@@ -1,10 +1,9 @@
 """Rewritten corpora: their models, their cache, and which view sees them."""
 
-from importlib import import_module
-
 import numpy as np
 import pytest
-from texts import articles, generator
+import torch
+from texts import articles, generator, stop
 
 from mocose_lib import InputError
 from mocose_study.config import Config, vary
@@ -14,10 +13,10 @@ from mocose_study.data.files import cache_folder
 from mocose_study.rewriting import rewrite, text_augment
 from mocose_study.rewriting.tokens import crop, delete, mask_tokens, shortened
 from mocose_study.systems import fit
-from mocose_study.systems.base import load_encoder, training_ids
+from mocose_study.systems.base import load_encoder
+from mocose_study.systems.mocose import TrainingText
 from mocose_study.systems.simcse import SimCSE
 
-loop = import_module("mocose_lib.train")
 augmented = text_augment.augmented
 
 
@@ -101,35 +100,24 @@ def test_a_killed_augmentation_loses_one_shard(corpus, monkeypatch, finished):
 # --- training ---
 @pytest.mark.parametrize("views", ["target", "both"])
 def test_who_sees_the_rewritten_text(small, monkeypatch, views):
-    changes = {"text_augmentation": "typos", "augmented_views": views}
-    config = small(queue_keys="latest", **changes)
+    config = small(method="simcse", text_augmentation="typos", augmented_views=views)
     encoder = load_encoder(config, "cpu")
-    ids = training_ids(config, encoder)
+    ids, *pairs = SimCSE.inputs(config, encoder)
     corpus = corpora.load_corpus(config.corpus, config.corpus_size)
     for name, seed in text_augment.columns(config).items():
         texts = augmented(config, corpus, seed)["sentence"][:]
         assert ids[name][:] == encoder.tokenize(texts, 16) != ids["input_ids"][:]
-    asked = ids["query_ids" if views == "both" else "input_ids"]
-    pairs = {(tuple(q), tuple(k)) for q, k in zip(asked, ids["key_ids"], strict=True)}
-    queries, keys = map(set, zip(*pairs, strict=True))
-    seen, real_view, real_views = [], loop.make_view, SimCSE.views
-
-    def make_view(trainer, branch, tokens, mask, *rest):
-        learns = any(p.requires_grad for p in branch.parameters())
-        rows = zip(tokens, mask.sum(1), strict=True)
-        rows = {tuple(row[: int(n)].tolist()) for row, n in rows}
-        assert rows <= (queries if learns else keys)
-        return real_view(trainer, branch, tokens, mask, *rest)
-
-    def of_simcse(system, query, keys, generator):
-        seen.extend(zip(map(tuple, query), map(tuple, keys), strict=True))
-        return real_views(system, query, keys, generator)
-
-    monkeypatch.setattr(loop, "make_view", make_view)
-    monkeypatch.setattr(SimCSE, "views", of_simcse)
-    fit(config, bar=False)
-    fit(small(method="simcse", **changes), bar=False)
-    assert len(seen) == config.steps * config.batch_size and set(seen) <= pairs
+    rows = np.array([5, 3, 9])
+    asked = "query_ids" if views == "both" else "input_ids", "key_ids"
+    expected = tuple(ids[rows][name] for name in asked)
+    assert TrainingText(ids).views(rows, generator()) == expected
+    monkeypatch.setattr(TrainingText, "views", stop)
+    with pytest.raises(KeyboardInterrupt):  # MoCoSE asks for its views
+        fit(vary(config, method="mocose"), bar=False)
+    seen, loss = [], torch.zeros(())
+    monkeypatch.setattr(SimCSE, "loss", lambda _, *given: seen.append(given) or loss)
+    SimCSE(config, encoder, (ids, *pairs)).batch_loss(rows, generator())
+    assert seen[0][:2] == expected
 
 
 # --- token ids ---
