@@ -248,5 +248,4 @@ def assert_same(a, b) -> None:
     a.progress.seconds = b.progress.seconds = 0.0
     a, b = a.state(), b.state()
     assert a.keys() == b.keys()
-    for name in a:
-        assert same(a[name], b[name]), f"{name} differs"
+    assert not [name for name in a if not same(a[name], b[name])]

@@ -7,7 +7,7 @@ profiles, which change many fields at once, stand in `profiles.py`.
 
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
 from importlib.resources import files
@@ -15,10 +15,13 @@ from typing import Annotated, Any, Literal
 
 from mocose_lib.settings import InputError, Positive, Range, Settings, Share
 
-MODELS_NEEDED = {"synonym": 1, "insertion": 1, "paraphrase": 1, "back_translation": 2}
-TextAugmentation = Literal[
-    "none", "typos", "synonym", "insertion", "paraphrase", "back_translation"
-]
+MODELS = {  # of text augmentations: the paper's (A.1), but for paraphrases not XLNet
+    "none": (),
+    "typos": (),
+    "synonym": ("FacebookAI/roberta-base",),
+    "paraphrase": ("tuner007/pegasus_paraphrase",),
+    "back_translation": ("facebook/wmt19-en-de", "facebook/wmt19-de-en"),
+}
 Weight = Annotated[float, Range(0, 100)]  # of a term of a loss
 
 
@@ -50,7 +53,7 @@ class Config(Settings):
     # views
     crop: Share = 0.0  # tokens cut away at the two ends of a sentence
     word_deletion: Share = 0.0  # tokens left out, at least one
-    text_augmentation: TextAugmentation = "none"
+    text_augmentation: Literal[*MODELS] = "none"
     augmentation_models: tuple[str, ...] = ()  # (): those of text_augment.models_of
     augmentation_rate: Annotated[float, Range(0.001, 1)] = 0.1  # of words, one or more
     augmented_views: Literal["target", "both"] = "both"  # rewritten or shortened
@@ -78,7 +81,7 @@ class Config(Settings):
         if self.batch_size > self.corpus_size:
             what = f"corpus_size = {self.corpus_size}"
             yield f"batch_size = {self.batch_size} is larger than {what}."
-        needed = MODELS_NEEDED.get(self.text_augmentation, 0)
+        needed = len(MODELS[self.text_augmentation])
         if len(self.augmentation_models) not in (0, needed):
             what = f"text_augmentation = {self.text_augmentation!r} needs {needed}"
             yield f"augmentation_models = {self.augmentation_models}, but {what}."
@@ -90,9 +93,7 @@ class Config(Settings):
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Config":
         """Builds a Config from parsed JSON. Raises InputError on an unknown field."""
-        values = tuples(values)
-        check_names(values)
-        return cls(**values)
+        return cls(**known(values))
 
 
 FIELDS = {field.name: field for field in fields(Config)}
@@ -110,13 +111,16 @@ def tuples(value):
     return tuple(map(tuples, value)) if isinstance(value, list) else value
 
 
-def check_names(values: Iterable[str]) -> None:
-    """Raises InputError for a name that is no field, with the nearest one that is."""
-    for name in values:
-        if name not in FIELDS:
-            near, known = get_close_matches(name, FIELDS, 1), ", ".join(FIELDS)
-            hint = f"did you mean {near[0]!r}?" if near else f"known are {known}."
-            raise InputError(f"Config has no field {name!r}; {hint}")
+def known(values: Mapping) -> dict[str, Any]:
+    """Values of fields, with tuples for lists.
+
+    Raises InputError for a name that is no field, with the nearest one that is.
+    """
+    for name in (name for name in values if name not in FIELDS):
+        near, others = get_close_matches(name, FIELDS, 1), ", ".join(FIELDS)
+        hint = f"did you mean {near[0]!r}?" if near else f"known are {others}."
+        raise InputError(f"Config has no field {name!r}; {hint}")
+    return tuples(values)
 
 
 def choose(table: Mapping, name: str, what: str):
@@ -129,5 +133,4 @@ def choose(table: Mapping, name: str, what: str):
 
 def vary(config: Config, **changes) -> Config:
     """A copy of `config` with some fields changed, validated."""
-    check_names(changes)
-    return replace(config, **changes)
+    return replace(config, **known(changes))

@@ -7,7 +7,7 @@ All of them stand in `profiles.toml`. A profile and a preset change fields of a 
 from dataclasses import dataclass
 from typing import Literal
 
-from .config import Config, check_names, choose, read_toml, tuples
+from .config import Config, choose, known, read_toml, tuples
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,7 @@ def fields_of(profile: str, preset: str, **changes) -> dict:
 
     Another batch size changes the steps with it, so that as many sentences are seen.
     """
-    check_names(changes)
-    changes = tuples(changes)
+    changes = known(changes)
     size = choose(PROFILES, profile, "profile").fields
     values = {**size, **choose(PRESETS, preset, "preset"), **changes}
     before = size.get("batch_size", Config.batch_size)

@@ -2,9 +2,8 @@
 
 The benchmark "open" comes with the package: pairs of image captions and of
 translations, with the scores that people gave them. "sample" is a part of it, for
-tests. "real" is the papers' seven tasks, read from the folder MOCOSE_DATA names
-(`--data`) or, without one, from the hub at the revisions of `sts.csv`. A benchmark of
-one's own is one or several tab-separated files.
+tests. "real" is the papers' seven tasks, from the data folder or, at the revisions of
+`tasks.toml`, from the hub. A benchmark of one's own is tab-separated files.
 """
 
 import hashlib
@@ -15,9 +14,10 @@ import datasets
 import numpy as np
 import pandas as pd
 
-from mocose_study.config import InputError
+from mocose_study.config import InputError, read_toml
 
-from .files import read_csv, shipped
+from .corpora import read_lines
+from .files import shipped
 from .sources import asking_the_hub, data_file, local, sha256
 
 OPEN_DEV = "images2014"
@@ -27,32 +27,29 @@ OUTSIDE = ("SICK-R", "STS-B")  # tasks with pairs for training, which nothing tr
 BENCHMARKS = ("open", "sample", "real")
 PAIR_COLUMNS = ("score", "sentence1", "sentence2")
 QUOTED = "has a cell in CSV's quotes (pandas writes none with quoting=csv.QUOTE_NONE)"
-STS = {row["task"]: row for row in read_csv(__package__, "sts")}
+STS = read_toml(__package__, "tasks")["sts"]
 Tables = dict[str, pd.DataFrame]  # by the task's name and split
 
 
 def read_table(path: Path) -> pd.DataFrame:
     """A tab-separated file without quoting, all cells as text.
 
-    Raises InputError, naming file and line, where it is no text, is cut off, or a row
-    is not as long as the header.
+    Raises InputError as `read_lines`, and, naming file and line, where the last line
+    is cut off, or a row is not as long as the header.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as cause:
-        raise InputError(f"{path} is no UTF-8 text: {cause}.") from cause
-    header, *rows = (line.split("\t") for line in text.split("\n"))
-    if "\0" in text or not rows or len(set(header)) < len(header):
-        what = "is no tab-separated text with a header of names and rows"
+    lines = list(read_lines(path))
+    rows = [line.rstrip("\r\n").split("\t") for line in lines]
+    if not rows or len(set(rows[0])) < len(rows[0]):
+        what = "is no tab-separated text with a header of names"
         raise InputError(f"{path} {what}.")
-    if rows.pop() != [""]:
-        what = f"is cut off in line {len(rows) + 2}: it has no line break there"
+    if not lines[-1].endswith("\n"):
+        what = f"is cut off in line {len(lines)}: it has no line break there"
         raise InputError(f"{path} {what}.")
-    for number, row in enumerate(rows, 2):
-        if len(row) != len(header):
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(rows[0]):
             what = f"has {len(row)} cells in line {number}"
-            raise InputError(f"{path} {what}, but its header has {len(header)}.")
-    return pd.DataFrame(rows, columns=header, dtype=str)
+            raise InputError(f"{path} {what}, but its header has {len(rows[0])}.")
+    return pd.DataFrame(rows[1:], columns=rows[0], dtype=str)
 
 
 def read_pairs(path: Path) -> pd.DataFrame:
@@ -94,13 +91,12 @@ def sts_pairs(task: str, split: str = "test", benchmark: str = "real") -> pd.Dat
     if benchmark != "real":
         frame = read_pairs(data_file(f"open/{task}.tsv", own=False))
         return frame.head(SAMPLE) if benchmark == "sample" else frame
-    source = STS[task]
-    if here := local(source["file"].format(split=split)):
+    if here := local(STS[task]["file"].format(split=split)):
         return read_pairs(here)
-    there = {"dev": "validation"}.get(split, split)
-    at = {"split": there, "revision": source["revision"]}
+    there = "validation" if split == "dev" else split
+    at = {"split": there, "revision": STS[task]["revision"]}
     with asking_the_hub(f"give {task}, which is not in the data folder"):
-        frame = datasets.load_dataset(source["repository"], **at).to_pandas()
+        frame = datasets.load_dataset(STS[task]["repository"], **at).to_pandas()
     frame = frame.assign(subset=frame.get("genre", task))[["subset", *PAIR_COLUMNS]]
     return sickr_test(frame) if (task, split) == ("SICK-R", "test") else frame
 
@@ -111,12 +107,12 @@ def sickr_test(frame: pd.DataFrame) -> pd.DataFrame:
     Raises InputError when they are not all there.
     """
     named = set((shipped("paper") / "sickr_test_pairs.txt").read_text().split())
-    frame = frame.assign(digest=pair_digests(frame))
-    kept = frame[frame["digest"].isin(named)].drop_duplicates("digest")
+    digests = pd.Series(pair_digests(frame), frame.index)
+    kept = frame[digests.isin(named) & ~digests.duplicated()].reset_index(drop=True)
     if len(kept) < len(named):
         what = f"only {len(kept)} of the {len(named)} test pairs"
         raise InputError(f"the hub's SICK-R has {what}.")
-    return kept.drop(columns="digest").reset_index(drop=True)
+    return kept
 
 
 def pair_digests(frame: pd.DataFrame) -> list[str]:
@@ -166,10 +162,8 @@ def dev_tables(benchmark: str, dev: str = "", blind: bool = False) -> Tables:
         task = "STS-B" if benchmark == "real" else OPEN_DEV
         tables = {f"{task} dev": sts_pairs(task, "dev", benchmark)}
     tables = unseen(tables, benchmark) if blind else tables
-    for name, table in tables.items():
-        if table.empty:
-            what = f"all pairs of {name!r} are test pairs"
-            raise InputError(f"{what}; give others as `dev`.")
+    for name in (name for name, table in tables.items() if table.empty):
+        raise InputError(f"all pairs of {name!r} are test pairs; give others as `dev`.")
     return tables
 
 
@@ -177,8 +171,7 @@ def unseen(tables: Tables, benchmark: str) -> Tables:
     """The pairs that occur, word for word, in no test table of the benchmark."""
 
     def pairs(table: pd.DataFrame) -> list[frozenset]:
-        both = zip(table["sentence1"], table["sentence2"], strict=True)
-        return list(map(frozenset, both))
+        return list(map(frozenset, table[["sentence1", "sentence2"]].to_numpy()))
 
     tested = {pair for t in test_tables(benchmark).values() for pair in pairs(t)}
     return {k: t[[pair not in tested for pair in pairs(t)]] for k, t in tables.items()}
@@ -196,13 +189,11 @@ def outside_tables() -> Tables:
 
 def _own_tables(names: str, split: str) -> Tables:
     """Tables of files of one's own, each named after its file."""
-    files = [Path(name) for name in own_files(names)]
-    for path in files:
-        if not path.is_file():
-            what = f"there is no benchmark {str(path)!r}"
-            known = ", ".join(BENCHMARKS)
-            raise InputError(f"{what}; choose one of {known}, or give a file.")
-    tables = {f"{path.stem} {split}": read_pairs(path) for path in files}
+    files = own_files(names)
+    for name in (name for name in files if not Path(name).is_file()):
+        what = f"there is no benchmark {name!r}; choose one of {', '.join(BENCHMARKS)}"
+        raise InputError(f"{what}, or give a file.")
+    tables = {f"{Path(x).stem} {split}": read_pairs(Path(x)) for x in files}
     if len(tables) < len(files):
         raise InputError(f"two files of {names!r} have the same name; rename one.")
     return tables

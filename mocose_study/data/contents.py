@@ -14,7 +14,7 @@ from . import benchmarks, encoders
 from .corpora import CORPORA, hub_name
 from .files import shipped
 from .labelled import TRANSFER
-from .sources import ON_HUB, checksums, folder, revision_on_hub, sha256
+from .sources import ON_HUB, checksums, home, revision_on_hub, sha256
 
 
 def digests(config: Config, reads: Iterable[str]) -> dict[str, str]:
@@ -43,14 +43,13 @@ def digests(config: Config, reads: Iterable[str]) -> dict[str, str]:
 
 
 def _files(names: Iterable[str], own: bool = True) -> str:
-    """The sha256 of each file: of a path (`own`), the package, or the data folder.
+    """The sha256 of each file: of a path (`own`), of data/open, or the data folder.
 
     Of a file that is not here it is the one on record, else the hub's commit.
     """
     recorded, digests = checksums(shipped("SHA256SUMS").parent), ""
-    data = folder()
     for name in names:
-        here = (Path(name) if own else None, shipped(name), data and data / name)
+        here = (Path(name) if own else None, (data := home(name)) and data / name)
         path = next((path for path in here if path and path.is_file()), None)
         known = sha256(path) if path else recorded.get(name)
         on_hub = not known and name in ON_HUB and revision_on_hub(*ON_HUB[name])

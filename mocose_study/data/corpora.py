@@ -1,10 +1,8 @@
 """Text to train on, and its token ids.
 
-The corpus "open" comes with the package. Others are read from the folder that
-MOCOSE_DATA names (`--data`) or, without one, from the hub. A corpus of one's own is a
-file with one sentence a line (.txt, .txt.xz, .txt.gz) or a data set of the hub
-("owner/name", column sentence or text). `datasets` keeps texts and token ids in
-data/cache, under names made of all that decides them.
+A corpus of one's own is a file with one sentence a line (.txt, .txt.xz, .txt.gz) or a
+data set of the hub ("owner/name", column sentence or text). `datasets` keeps texts and
+token ids in data/cache, under names made of all that decides them.
 """
 
 import gzip
@@ -38,24 +36,29 @@ CORPORA = {  # files of the package, the data folder or the hub; one sentence a 
 }
 
 
-def text_lines(paths: Sequence[Path]) -> Iterator[str]:
-    """The stripped lines of text files, plain or compressed; "" ends each file.
+def read_lines(path: Path) -> Iterator[str]:
+    """The lines of a text file, plain or compressed, each with its line break.
 
     Byte order marks are left out. Raises InputError, with file and line, where a file
     is no UTF-8 text or is cut off.
     """
+    number = 0
+    try:
+        with OPENERS.get(path.suffix, open)(path, "rb") as file:
+            for number, line in enumerate(file, 1):
+                if b"\0" in line:
+                    what = f"line {number} holds a NUL byte"
+                    raise InputError(f"{path} is no text: {what}.")
+                yield line.decode("utf-8").removeprefix("\ufeff")
+    except UNREADABLE as cause:
+        what = f"cannot be read as UTF-8 text after line {number}"
+        raise InputError(f"{path} {what}: {cause}.") from cause
+
+
+def text_lines(paths: Sequence[Path]) -> Iterator[str]:
+    """The stripped lines of text files (`read_lines`); "" ends each file."""
     for path in paths:
-        number = 0
-        try:
-            with OPENERS.get(path.suffix, open)(path, "rb") as file:
-                for number, line in enumerate(file, 1):
-                    if b"\0" in line:
-                        what = f"line {number} holds a NUL byte"
-                        raise InputError(f"{path} is no text: {what}.")
-                    yield line.decode("utf-8").removeprefix("\ufeff").strip()
-        except UNREADABLE as cause:
-            what = f"cannot be read as UTF-8 text after line {number}"
-            raise InputError(f"{path} {what}: {cause}.") from cause
+        yield from map(str.strip, read_lines(path))
         yield ""
 
 

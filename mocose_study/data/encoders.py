@@ -1,6 +1,5 @@
 """Where encoders lie: the study's own, a folder, or the hub at a revision."""
 
-import logging
 from pathlib import Path
 
 import huggingface_hub
@@ -8,9 +7,8 @@ import huggingface_hub
 from mocose_study.config import InputError
 
 from .files import shipped
-from .sources import revision_on_hub, sha256
+from .sources import asking_the_hub, revision_on_hub, sha256
 
-log = logging.getLogger(__name__)
 WEIGHTS = (".safetensors", ".bin")  # read in the first form that there is
 TEXTS = (".json", ".txt", ".model")  # settings and words
 RECORD = "pretraining.json"  # of a folder's training; it changes no number
@@ -41,18 +39,16 @@ def source(name: str) -> Path:
         told = f"encoder {name!r} is not made yet"
         raise InputError(f"{told}; `mocose pretrain --profile {name}` makes it.")
     revision = revision_of(name)
-    try:
+    with asking_the_hub(f"give the encoder {name!r}", "name a folder with a model"):
         for weights in WEIGHTS if revision else ():
             wanted = [f"*{suffix}" for suffix in (*TEXTS, weights)]
             asked = {"revision": revision, "allow_patterns": wanted}
             folder = Path(huggingface_hub.snapshot_download(name, **asked))
             if any(folder.glob(f"*{weights}")):
                 return folder
-    except Exception as cause:  # whatever the hub's client meets on its way
-        log.info("the hub did not give %s: %s", name, cause)
     raise InputError(
         f"encoder {name!r} is neither a folder under data/encoders nor another folder "
-        "with a model, and the hub does not know it or cannot be reached."
+        "with a model, and the hub does not know it or is away."
     )
 
 

@@ -1,9 +1,7 @@
 """Where the study's files live."""
 
-import csv
 import os
 import sysconfig
-from importlib.resources import files
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -32,9 +30,3 @@ def shipped(name: str) -> Path:
     folders = (study_folder() / "data", CHECKOUT / "data", INSTALLED)
     places = [folder / name for folder in folders]
     return next((place for place in places if place.exists()), places[0])
-
-
-def read_csv(package: str, name: str) -> list[dict[str, str]]:
-    """The rows of a table that lies beside a package's code."""
-    text = (files(package) / f"{name}.csv").read_text(encoding="utf-8")
-    return list(csv.DictReader(text.splitlines()))

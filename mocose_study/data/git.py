@@ -2,6 +2,7 @@
 
 import subprocess
 import time
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -31,15 +32,13 @@ def code_at(checkout: Path = CHECKOUT) -> dict:
 
     It is asked once a process, since a process keeps the code that it has imported.
     """
-    if not (checkout / ".git").exists():  # a package may lie inside another repository
-        return {"version": version("mocose-lib")}
     command = ("status", "--porcelain=v2", "--branch", "--", *CODE)
-    try:
-        lines = git(checkout, *command).splitlines()
-    except InputError:
-        return {"version": version("mocose-lib")}
-    changed = any(not line.startswith("#") for line in lines)
-    return {"commit": lines[0].removeprefix("# branch.oid "), "dirty": changed}
+    if (checkout / ".git").exists():  # a package may lie inside another repository
+        with suppress(InputError):
+            lines = git(checkout, *command).splitlines()
+            changed = any(not line.startswith("#") for line in lines)
+            return {"commit": lines[0].removeprefix("# branch.oid "), "dirty": changed}
+    return {"version": version("mocose-lib")}
 
 
 def line_times(path: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""Files of the local data folder, by checksum, and files and revisions of the hub."""
+"""Files of the data folder (MOCOSE_DATA, `--data`) by checksum, else of the hub."""
 
 import hashlib
 import logging
@@ -58,14 +58,21 @@ def checksums(data: Path) -> dict[str, str]:
     return {name.strip("* ./"): digest for digest, _, name in pairs if name}
 
 
-def checked(data: Path, name: str) -> Path:
-    """The path of a data file. Raises InputError when it is missing or damaged.
+def home(name: str) -> Path | None:
+    """Where the data file `name` belongs: to data/open, or the data folder, if any."""
+    return shipped("open").parent if name.startswith("open/") else folder()
 
-    The log says once where no SHA256SUMS has its checksum.
+
+def local(name: str) -> Path | None:
+    """The path of a file of data/open or of the data folder; None where it is not.
+
+    Raises InputError where it is damaged. The log says once where no SHA256SUMS has
+    its checksum.
     """
-    path, expected = data / name, checksums(data).get(name)
-    if not path.is_file():
-        raise InputError(f"data file {name} is missing from the data folder {data}.")
+    data = home(name)
+    if data is None or not (path := data / name).is_file():
+        return None
+    expected = checksums(data).get(name)
     if expected is None:
         warn_once(f"{name} is not checked: no SHA256SUMS of {data} names it")
     elif sha256(path) != expected:
@@ -74,26 +81,17 @@ def checked(data: Path, name: str) -> Path:
     return path
 
 
-def local(name: str) -> Path | None:
-    """The path of a file that the data folder has (`checked`), or None."""
-    data = folder()
-    return checked(data, name) if data and (data / name).is_file() else None
-
-
 def data_file(name: str, own: bool = True) -> Path:
     """A path (`own`), or a file of data/open, of the data folder, or of the hub.
 
-    Raises InputError where none of them has the file.
+    Raises InputError as `local`, and where none of them has the file.
     """
-    if own and Path(name).is_file():
-        return Path(name)
-    if name.startswith("open/"):
-        return checked(shipped("open"), name.removeprefix("open/"))
-    if name in ON_HUB:
-        return local(name) or from_hub(name)
-    if (data := folder()) is None:
-        raise InputError(f"{name!r} needs a data folder; give --data or MOCOSE_DATA.")
-    return checked(data, name)
+    path = Path(name) if own and Path(name).is_file() else local(name)
+    if path or name in ON_HUB:
+        return path or from_hub(name)
+    if data := home(name):
+        raise InputError(f"data file {name} is missing from the data folder {data}.")
+    raise InputError(f"{name!r} needs a data folder; give --data or MOCOSE_DATA.")
 
 
 def from_hub(file: str) -> Path:

@@ -1,4 +1,4 @@
-"""Texts written anew: misspelt, with other or more words, or by a model that answers.
+"""Texts written anew: misspelt, with other words, or by a model that answers.
 
 A misspelt word gets one error, as 90-95 % of misspelt words have (Pollock and Zamora
 1983). The first letter stays, where few errors are (Yannakoudakis and Fawthrop 1983).
@@ -45,8 +45,11 @@ def drawn_words(text: str, rate: float, rng: np.random.Generator) -> list[re.Mat
 
 
 def replaced(text: str, words: Sequence[re.Match], new: Sequence[str]) -> str:
-    """`text` with new[i] in place of words[i], which stand in the order of the text."""
-    for word, other in reversed(list(zip(words, new, strict=True))):
+    """`text` with new[i] in place of words[i], in the order of the text.
+
+    Words for which there is no new one stay.
+    """
+    for word, other in reversed(list(zip(words, new, strict=False))):
         text = text[: word.start()] + other + text[word.end() :]
     return text
 
@@ -77,10 +80,8 @@ def misspelt(word: str, rng: np.random.Generator) -> str:
 def with_typos(texts: list[str], rate: float, rng: np.random.Generator) -> list[str]:
     """Each text with a share `rate` of its words misspelt, at least one if any."""
     drawn = [drawn_words(text, rate, rng) for text in texts]
-    return [
-        replaced(text, words, [misspelt(word[0], rng) for word in words])
-        for text, words in zip(texts, drawn, strict=True)
-    ]
+    wrong = ([misspelt(word[0], rng) for word in words] for words in drawn)
+    return list(map(replaced, texts, drawn, wrong))
 
 
 # --- models ---
@@ -126,27 +127,23 @@ def batches(model, tokenizer, texts: list[str], size: int):
         yield rows, tokenizer.pad(batch, return_tensors="pt").to(model.device), limit
 
 
-def whole_words(tokenizer) -> dict[int, str]:
-    """The tokens that are whole words of two letters or more."""
-    tokens = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
-    marked = any(token.startswith(WORD_STARTS) for token in tokens)
-    words = {
-        i: tokenizer.convert_tokens_to_string([token]).strip()
-        for i, token in enumerate(tokens)
-        if (token.startswith(WORD_STARTS) if marked else not token.startswith("##"))
-    }
-    return {i: word for i, word in words.items() if len(word) > 1 and word.isalpha()}
-
-
 class ContextualWords:
-    """Replaces or inserts words that a masked language model finds probable.
+    """Replaces words by others that a masked language model finds probable.
 
-    Raises InputError when the model's vocabulary has no `whole_words`.
+    These are the tokens that are whole words of two letters or more. Raises InputError
+    when the model's vocabulary has fewer than two of them.
     """
 
     def __init__(self, model, tokenizer):
         self.model, self.tokenizer = model, tokenizer
-        words = whole_words(tokenizer)
+        tokens = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+        marked = any(token.startswith(WORD_STARTS) for token in tokens)
+        words = {
+            i: tokenizer.convert_tokens_to_string([token]).strip()
+            for i, token in enumerate(tokens)
+            if (token.startswith(WORD_STARTS) if marked else token[:2] != "##")
+        }
+        words = {i: w for i, w in words.items() if len(w) > 1 and w.isalpha()}
         if len(words) < 2:
             what = f"the augmentation model {model.name_or_path!r} has no whole words"
             raise InputError(f"{what} to put in.")
@@ -161,8 +158,8 @@ class ContextualWords:
         pairs: list[list] = [[] for _ in texts]
         for rows, batch, _ in batches(self.model, self.tokenizer, texts, MASKED_BATCH):
             at = batch["input_ids"] == self.tokenizer.mask_token_id
-            states = self.model.base_model(**batch).last_hidden_state
-            logits = head_of(self.model)(states[at])[:, self.tokens]  # (masks, words)
+            states = self.model.base_model(**batch).last_hidden_state[at]
+            logits = head_of(self.model)(states)[:, self.tokens]  # (masks, words)
             top = logits.topk(min(TOP, len(self.words)))
             values, words = (x.cpu().numpy() for x in top)
             # sorting logits with Gumbel noise draws from their softmax, no word twice
@@ -173,26 +170,21 @@ class ContextualWords:
         return pairs
 
     def rewrite(
-        self, texts: list[str], rate: float, rng: np.random.Generator, insert: bool
+        self, texts: list[str], rate: float, rng: np.random.Generator
     ) -> list[str]:
-        """Replaces a share `rate` of each text's words, or inserts one before each."""
+        """Each text with a share `rate` of its words replaced, with their capitals."""
         mask = self.tokenizer.mask_token
         drawn = [[] if mask in t else drawn_words(t, rate, rng) for t in texts]
+        masks = ([mask] * len(words) for words in drawn)
+        pairs = self.fill(list(map(replaced, texts, drawn, masks)), rng)
 
-        def put(new: str, word: str) -> str:
-            capital = word[0].isupper() and new.islower()
-            return f"{new} {word}" if insert else new.capitalize() if capital else new
+        def fitting(word: re.Match, pair: list[str]) -> str:
+            old, (first, second) = word[0], pair
+            new = second if first.lower() == old.lower() else first
+            return new.capitalize() if old[0].isupper() and new.islower() else new
 
-        def edited(text: str, words: list, pairs: list) -> str:
-            new = [
-                put(second if first.lower() == word[0].lower() else first, word[0])
-                for word, (first, second) in zip(words, pairs, strict=False)
-            ]
-            return replaced(text, words[: len(new)], new)
-
-        masks = ([(mask, mask)] * len(words) for words in drawn)
-        masked = list(map(edited, texts, drawn, masks))
-        return list(map(edited, texts, drawn, self.fill(masked, rng)))
+        new = (list(map(fitting, *both)) for both in zip(drawn, pairs, strict=True))
+        return list(map(replaced, texts, drawn, new))
 
 
 @torch.no_grad()

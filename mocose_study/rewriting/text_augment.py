@@ -12,6 +12,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from mocose_study.config import Config
+from mocose_study.config.config import MODELS
 from mocose_study.data import corpora
 from mocose_study.data.encoders import digest, locate
 from mocose_study.data.files import cache_folder
@@ -20,22 +21,15 @@ from . import rewrite
 
 VERSION = 2  # raise it whenever the code of a kind rewrites differently
 SHARD = 1_000  # sentences; a killed augmentation loses so many at most
-BY_MASKS = ("synonym", "insertion")
-MODELS = {  # the paper's (appendix A.1), which its XLNet for paraphrases is not
-    "typos": (),
-    "synonym": ("FacebookAI/roberta-base",),
-    "insertion": ("FacebookAI/roberta-base",),
-    "paraphrase": ("tuner007/pegasus_paraphrase",),
-    "back_translation": ("facebook/wmt19-en-de", "facebook/wmt19-de-en"),
-}
 
 
 def models_of(config: Config) -> tuple[str, ...]:
-    """Those that `config` names; to fill masks, its local encoder; else the default."""
-    kind = config.text_augmentation
-    if kind in BY_MASKS and not config.augmentation_models and locate(config.encoder):
+    """Those that `config` names; for synonyms its local encoder; else the default."""
+    if named := config.augmentation_models:
+        return named
+    if config.text_augmentation == "synonym" and locate(config.encoder):
         return (config.encoder,)
-    return config.augmentation_models or MODELS[kind]
+    return MODELS[config.text_augmentation]
 
 
 def make_rewrite(config: Config, device="cpu"):
@@ -46,10 +40,10 @@ def make_rewrite(config: Config, device="cpu"):
     kind, rate = config.text_augmentation, config.augmentation_rate
     if kind == "typos":
         return lambda texts, rng: rewrite.with_typos(texts, rate, rng)
-    models = [rewrite.load(m, kind in BY_MASKS, device) for m in models_of(config)]
-    if kind in BY_MASKS:
+    models = [rewrite.load(m, kind == "synonym", device) for m in models_of(config)]
+    if kind == "synonym":
         words = rewrite.ContextualWords(*models[0])
-        return lambda texts, rng: words.rewrite(texts, rate, rng, kind == "insertion")
+        return lambda texts, rng: words.rewrite(texts, rate, rng)
 
     def answered(texts: list[str], rng: np.random.Generator) -> list[str]:
         for model in models:  # one paraphrases; two translate there and back

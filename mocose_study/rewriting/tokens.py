@@ -13,33 +13,36 @@ Ids = list[list[int]]
 def shortened(
     query: Ids, key: Ids, config: Config, generator: torch.Generator
 ) -> tuple[Ids, Ids]:
-    """`crop` and `word_deletion` applied to the views that `augmented_views` names."""
+    """`crop` and `word_deletion` applied to the views that `augmented_views` names.
+
+    [CLS] and [SEP] stay, and so does a sentence of one token.
+    """
 
     def cut(sentences: Ids) -> Ids:
-        cropped = [crop(ids, config.crop, generator) for ids in sentences]
-        return [delete(ids, config.word_deletion, generator) for ids in cropped]
+        for left, share in ((crop, config.crop), (delete, config.word_deletion)):
+            sentences = [
+                [ids[0], *left(ids[1:-1], share, generator), ids[-1]]
+                if share and len(ids) > 3
+                else ids
+                for ids in sentences
+            ]
+        return sentences
 
     return cut(query) if config.augmented_views == "both" else query, cut(key)
 
 
 def crop(ids: list[int], share: float, generator: torch.Generator) -> list[int]:
-    """A random stretch of 1 - share of the inner tokens, at least one."""
-    length = len(ids) - 2
-    if share == 0 or length < 2:
-        return ids
-    kept = max(1, round((1 - share) * length))
-    start = 1 + int(torch.randint(length - kept + 1, (), generator=generator))
-    return [ids[0], *ids[start : start + kept], ids[-1]]
+    """A random stretch of 1 - share of the tokens, at least one."""
+    kept = max(1, round((1 - share) * len(ids)))
+    start = int(torch.randint(len(ids) - kept + 1, (), generator=generator))
+    return ids[start : start + kept]
 
 
 def delete(ids: list[int], share: float, generator: torch.Generator) -> list[int]:
-    """Leaves out max(1, floor(share n)) of the n tokens between [CLS] and [SEP]."""
-    length = len(ids) - 2
-    if share == 0 or length < 2:
-        return ids
-    order = torch.randperm(length, generator=generator)
-    kept = order[max(1, int(share * length)) :].sort().values + 1
-    return [ids[0], *(ids[i] for i in kept), ids[-1]]
+    """Leaves out max(1, floor(share n)) of n tokens."""
+    order = torch.randperm(len(ids), generator=generator)
+    kept = order[max(1, int(share * len(ids))) :].sort().values
+    return [ids[i] for i in kept]
 
 
 def mask_tokens(

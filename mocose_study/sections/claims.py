@@ -43,13 +43,10 @@ def rows() -> pd.DataFrame:
 
 def claims_of(section: str) -> tuple[Claim | None, list[Claim]]:
     """The control of a section, if it has one, and its claims."""
-    control, claims = None, []
+    claims = []
     for row in rows()[rows()["section"] == section].itertuples():
         b, margin = tuple(row.b.split(" | ")), float(row.margin)
         rule = (row.rule, row.a, b, margin, row.metric, float(row.paper or "nan"))
-        claim = Claim(row.id, row.where, row.claim, *rule)
-        if row.id == CONTROL:
-            control = claim
-        else:
-            claims.append(claim)
-    return control, claims
+        claims.append(Claim(row.id, row.where, row.claim, *rule))
+    control = next((claim for claim in claims if claim.id == CONTROL), None)
+    return control, [claim for claim in claims if claim is not control]

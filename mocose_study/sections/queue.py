@@ -1,8 +1,8 @@
-"""Batch, queue, and the traceable distance that they make together."""
+"""The queue."""
 
-from mocose_study.config import InputError, choose
+from mocose_study.config import choose
 
-from .section import Points, crossed, section
+from .section import Points, section
 
 FILLS = {"none": 0, "quarter": 0.25, "half": 0.5, "all": 1}
 SLICES = {  # ages of keys, in keys; the newest is 0
@@ -12,18 +12,6 @@ SLICES = {  # ages of keys, in keys; the newest is 0
     "0-256+768-1024": [[0, 256], [768, 1024]],
     "all": [],
 }
-
-
-@section("07_batch", paper="mocose_table6b", small=("64", "256"))
-def batch(batch_sizes=(32, 64, 128, 256)) -> Points:
-    """Does a larger batch help, where all see as many sentences? MoCoSE Table 6.b."""
-    return {f"{size}": {"batch_size": size} for size in batch_sizes}
-
-
-@section("07_batch", small=())
-def batch_decay(batch_sizes=(32, 64, 128, 256), decays=(0.5, 0.85, 0.95)) -> Points:
-    """Does the best decay depend on the batch? MoCoSE Figure 3."""
-    return crossed(batch_size=batch_sizes, ema_decay=decays)
 
 
 @section("08_queue", paper="mocose_table7", small=("128, quarter", "512, quarter"))
@@ -71,23 +59,3 @@ def queue_keys(policies=("normal", "latest", "oldest")) -> Points:
         },
     }
     return {name: choose(known, name, "policy") for name in policies}
-
-
-@section("09_traceable_distance", small=("η 0.5", "η 0.85"))
-def distance(
-    decays=(0.5, 0.75, 0.85, 0.9, 0.95, 0.97, 0.99),
-    queue_sizes=(128, 256, 1024, 2048, 4096),
-    batch_sizes=(32, 128, 256),
-) -> Points:
-    """Is there a best traceable distance, whatever makes it? MoCoSE Figures 2, 4, 13.
-
-    One of decay, queue and batch is varied; the others stay at 0.85, 512 and 64.
-    """
-    if not all(0 <= decay < 1 for decay in decays):
-        raise InputError(f"decays = {decays}; a decay lies from 0 to below 1.")
-    constant = {"ema_decay": 0.85}
-    return {
-        **{f"η {decay:g}": {"ema_decay": decay} for decay in decays},
-        **{f"K {size}": constant | {"queue_size": size} for size in queue_sizes},
-        **{f"B {size}": constant | {"batch_size": size} for size in batch_sizes},
-    }

@@ -3,17 +3,14 @@
 from mocose_study.config import choose
 
 from .section import Points, section
+from .systems import SYSTEMS
 
+OTHERS = ("SimCSE", "S-SimCSE", "SimCSE supervised", "IS-BERT", "CT", "DeCLUTR")
 TRAINED = {
     "MoCoSE": {},
     "MoCoSE, code": {"preset": "code", "fgsm_epsilon": 0.0},
     "MoCoSE, described": {"preset": "described", "fgsm_epsilon": 0.0},
-    "SimCSE": {"method": "simcse"},
-    "S-SimCSE": {"method": "s_simcse"},
-    "SimCSE supervised": {"method": "simcse_supervised", "mlp": "always"},
-    "IS-BERT": {"method": "is_bert"},
-    "CT": {"method": "ct", "pooling": "mean"},
-    "DeCLUTR": {"method": "declutr", "pooling": "mean", "corpus": "wiki_documents"},
+    **{name: SYSTEMS[name] for name in OTHERS},
 }
 
 

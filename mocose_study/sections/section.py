@@ -14,7 +14,6 @@ from typing import Any
 import pandas as pd
 
 from mocose_study.config import PROFILES, Config, InputError, choose, configure
-from mocose_study.config.config import tuples
 from mocose_study.data.files import shipped
 from mocose_study.systems import draws
 
@@ -51,7 +50,7 @@ class Section:
         size = choose(PROFILES, profile, "profile")
         point = choose(self.points, label, f"point of section {self.name}")
         point = {**self.common, **point}
-        fields = {name: tuples(x) for name, x in point.items() if name not in ABOUT}
+        fields = {name: x for name, x in point.items() if name not in ABOUT}
         if rate := size.best.get(point.get("best")):
             fields = {"lr": rate, **fields}
         if profile in SMALL:
@@ -84,13 +83,9 @@ class Section:
         What draws nothing runs with the first seed alone.
         """
         seeds = list(self.seeds_at(profile) if seeds is None else seeds)
-        found = []
-        for seed in seeds:
-            for label in self.labels(profile):
-                config = self.config(label, profile, seed)
-                if seed == seeds[0] or draws(config):
-                    found.append((label, config))
-        return found
+        points = product(seeds, self.labels(profile))
+        runs = [(label, self.config(label, profile, seed)) for seed, label in points]
+        return [(x, c) for x, c in runs if c.seed == seeds[0] or draws(c)]
 
     def configs(self, profile: str, seeds=None) -> list[Config]:
         return [config for _, config in self.runs(profile, seeds)]
@@ -109,7 +104,8 @@ class Section:
         """The paper's number of each point that its table has, by label."""
         if self.paper is None:
             return {}
-        values = paper_numbers(self.paper, metric)
+        rows = paper_table(self.paper).query("metric == @metric").to_numpy()
+        values = {", ".join(names): value for *names, _, value in rows}
         names = {x: point.get("paper", x) for x, point in self.points.items()}
         return {label: values[name] for label, name in names.items() if name in values}
 
@@ -144,6 +140,7 @@ def section(notebook: str, **about) -> Callable[[Callable[..., Points]], Callabl
                 raise InputError(f"{what}: {cause}.") from None
             return Section(points.__name__, question, notebook, made_of, **own)
 
+        called.makes_a_section = True
         return called
 
     return made
@@ -164,10 +161,3 @@ def paper_table(name: str) -> pd.DataFrame:
     path = shipped("paper") / f"{name}.csv"
     frame = pd.read_csv(path, keep_default_na=False, dtype=str)
     return frame.astype({"value": float})
-
-
-@cache
-def paper_numbers(name: str, metric: str) -> dict[str, float]:
-    """A table's numbers of one metric, by name, as in "simcse, bert-base-uncased"."""
-    rows = paper_table(name).query("metric == @metric").itertuples(index=False)
-    return {", ".join(names): value for *names, _, value in rows}

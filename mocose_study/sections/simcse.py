@@ -12,6 +12,7 @@ from .systems import BERT
 SIMCSE = {"method": "simcse", "selection": "last", "best": "SimCSE"}
 SUPERVISED = {"method": "simcse_supervised", "mlp": "always", "selection": "last"}
 SUPERVISED["best"] = "SimCSE supervised"
+TRANSFERRED = SUPERVISED | {"transfer": True}
 DOCUMENTS = SIMCSE | {"corpus": "wiki_documents"}  # a next sentence needs running text
 ONE_VIEW = {"augmented_views": "target"}
 DELETE_ONE = ONE_VIEW | {"word_deletion": 0.001}  # so small a share is one word
@@ -138,12 +139,7 @@ def simcse_trajectory(views=tuple(VIEWS)) -> Points:
     return points | {"untrained": untrained, "random encoder": random}
 
 
-@section(
-    "21_simcse",
-    paper="simcse_tableD2",
-    common=SUPERVISED | {"transfer": True},
-    small=(),
-)
+@section("21_simcse", paper="simcse_tableD2", common=TRANSFERRED, small=())
 def simcse_mlm(weights=(0.0, 0.01, 0.1, 1.0)) -> Points:
     """What does masked-word training beside it change? Supervised. SimCSE Table D.2."""
     return {f"{weight:g}": {"mlm_weight": weight} for weight in weights}

@@ -38,12 +38,11 @@ def fgsm(epsilons=(0.0, 1e-9, 5e-9, 1e-8, 5e-8)) -> Points:
 
     A step of 1e-30 moves nothing, and draws the random numbers of the others.
     """
-    names = {0.0: "0", 1e-9: "1e-9", 5e-9: "5e-9", 1e-8: "1e-8", 5e-8: "5e-8"}
     return {
         f"{epsilon:g}": {
             "fgsm_epsilon": epsilon or 1e-30,
             "precision": "float32",  # bf16 would round the step away
-            "paper": names.get(epsilon, ""),
+            "paper": f"{epsilon:g}".replace("e-0", "e-"),
         }
         for epsilon in epsilons
     }

@@ -2,19 +2,10 @@
 
 import hashlib
 import json
-import re
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from urllib.parse import unquote, urlsplit
-
-API = re.compile(
-    r"/api/(?P<kind>models/|datasets/)(?P<name>.+?)"
-    r"(/(?P<what>revision|tree|paths-info)/(?P<revision>[^/]+)(/(?P<path>.*))?)?"
-)
-FILE = re.compile(
-    r"/(?P<kind>(datasets/)?)(?P<name>.+?)/resolve/(?P<revision>[^/]+)/(?P<file>.+)"
-)
 
 
 class Hub(ThreadingHTTPServer):
@@ -28,8 +19,30 @@ class Hub(ThreadingHTTPServer):
 
     def __init__(self, repositories: dict[str, tuple[Path, str]]):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.repositories, self.broken, self.asked = repositories, False, []
+        self.broken, self.asked = False, []
+        self.described, self.files = {}, {}  # by the path of an address
+        for name, repository in repositories.items():
+            self.add(name, *repository)
         self.url = f"http://127.0.0.1:{self.server_port}"
+
+    def add(self, name: str, folder: Path, commit: str) -> None:
+        files = {path.name: path.read_bytes() for path in folder.iterdir()}
+        entries = [
+            {"type": "file", "path": name, "size": len(text), "oid": digest(text)[:40]}
+            for name, text in files.items()
+        ]
+        siblings = [{"rfilename": file} for file in files]
+        about = {"id": name.removeprefix("datasets/"), "sha": commit, "tags": []}
+        about |= {"downloads": 0, "likes": 0, "private": False, "siblings": siblings}
+        api = f"/api/{name if name.startswith('datasets/') else f'models/{name}'}"
+        self.described[api] = about
+        for revision in ("main", commit):
+            self.described[f"{api}/revision/{revision}"] = about
+            for what in ("tree", "paths-info"):
+                self.described[f"{api}/{what}/{revision}"] = entries
+            for file, content in files.items():
+                headers = {"X-Repo-Commit": commit, "ETag": f'"{digest(content)}"'}
+                self.files[f"/{name}/resolve/{revision}/{file}"] = content, headers
 
     def __enter__(self):
         Thread(target=self.serve_forever, daemon=True).start()
@@ -52,55 +65,23 @@ class Handler(BaseHTTPRequestHandler):
         path = unquote(urlsplit(self.path).path)
         self.server.asked.append(path)
         body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
-        if not (found := FILE.fullmatch(path) or API.fullmatch(path)):
-            return self.refuse("EntryNotFound")
-        name = found["kind"].removeprefix("models/") + found["name"]
-        folder, commit = self.server.repositories.get(name, (None, None))
-        if folder is None:
-            return self.refuse("RepoNotFound")
-        if (found["revision"] or "main") not in ("main", commit):
-            return self.refuse("RevisionNotFound")
-        if found.re is API:
-            text = json.dumps(described(found, folder, commit, body))
-            return self.send(200, text.encode(), {"Content-Type": "application/json"})
-        if not (folder / found["file"]).is_file():
-            return self.refuse("EntryNotFound")
-        content = (folder / found["file"]).read_bytes()
-        headers = {"X-Repo-Commit": commit, "ETag": f'"{digest(content)}"'}
-        self.send(200, content, headers, cut=self.server.broken)
-
-    do_HEAD = do_POST = do_GET
-
-    def refuse(self, code: str) -> None:
-        self.send(404, b"{}", {"X-Error-Code": code})
-
-    def send(self, status: int, content: bytes, headers: dict, cut=False) -> None:
+        status, content, headers = 404, b"{}", {"X-Error-Code": "EntryNotFound"}
+        if path in self.server.files:
+            status, (content, headers) = 200, self.server.files[path]
+        elif (found := self.server.described.get(path)) is not None:
+            if "paths-info" in path:
+                found = [entry for entry in found if entry["path"] in body]
+            status, content, headers = 200, json.dumps(found).encode(), {}
         self.send_response(status)
         for name, value in {**headers, "Content-Length": len(content)}.items():
             self.send_header(name, str(value))
         self.end_headers()
+        if self.server.broken and path in self.server.files:
+            content, self.close_connection = content[: len(content) // 2], True
         if self.command != "HEAD":
-            self.wfile.write(content[: len(content) // 2] if cut else content)
-        if cut:
-            self.close_connection = True
+            self.wfile.write(content)
 
-
-def described(found: re.Match, folder: Path, commit: str, body: str):
-    """What the API says of a repository: itself, its files, or some of them."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
-    entries = [
-        {"type": "file", "path": name, "size": len(text), "oid": digest(text)[:40]}
-        for name, text in files.items()
-    ]
-    if found["what"] == "tree":
-        inside = f"{found['path']}/" if found["path"] else ""
-        return [entry for entry in entries if entry["path"].startswith(inside)]
-    if found["what"] == "paths-info":
-        return [entry for entry in entries if entry["path"] in body]
-    about = {"id": found["name"], "sha": commit, "tags": [], "downloads": 0, "likes": 0}
-    siblings = [{"rfilename": name} for name in files]
-    return about | {"siblings": siblings, "private": False, "disabled": False}
+    do_HEAD = do_POST = do_GET
 
 
 def digest(content: bytes) -> str:

@@ -61,19 +61,19 @@ def test_files_of_ones_own_test_and_one_named_chooses(study):
 
 ONE, TWO = "1\tOne.\tTwo.\n", "2\tThree.\tFour.\n"
 USELESS = {
-    "empty": ("", "no tab-separated text with a header"),
+    "empty": ("", "no tab-separated text with a header of names"),
     "header alone": (HEADER, "has 0 pairs"),
     "equal": (HEADER + ONE + ONE, "scores that are all equal"),
     "two columns": ("score\tsentence1\n3\tA hen.\n", "no column 'sentence2'; it needs"),
     "nan": (HEADER + ONE + "nan\tA.\tB.\n", "score that is no number in line 3"),
     "no second": (HEADER + ONE + "2\tFour.\t  \n", "empty sentence in line 3"),
     "no subset": (f"subset\t{HEADER}a\t{ONE}\t{TWO}", "empty subset in line 3"),
-    "a name twice": ("score\tscore\tsentence1\tsentence2\n", "a header of names"),
+    "a name twice": ("score\tscore\n1\t2\n", "a header of names"),
     "short": (HEADER + ONE + "2\tThree.\n", "2 cells in line 3, but its header has 3"),
     "long": (HEADER + "1\tA.\tB.\tx\n", "4 cells in line 2, but its header has 3"),
     "cut": (HEADER + ONE + "2\tThree.\tFo", "cut off in line 3"),
-    "latin": (b"score\tsentence1\tsentence2\n\xff\xfe\t\t\n", "no UTF-8 text"),
-    "binary": (b"\0\n" * 9, "no tab-separated text"),
+    "latin": (f"{HEADER}1\t\xff\t\n".encode("latin-1"), "as UTF-8 text .* line 2"),
+    "binary": (b"\0\n" * 9, "no text: line 1 holds a NUL"),
 }
 
 

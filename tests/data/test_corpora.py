@@ -40,27 +40,21 @@ def test_a_corpus_is_its_non_empty_lines_with_their_documents(folder):
         assert corpora.load_corpus("farm", size)["sentence"][:] == SENTENCES[:size]
 
 
-def test_byte_order_marks_are_no_part_of_a_sentence(study):
-    paths = [study / "a.txt", study / "b.txt.gz"]
-    marked = "One.\n\nTwo.\n".encode("utf-8-sig")
-    paths[0].write_bytes(marked + marked)
-    paths[1].write_bytes(gzip.compress(marked))
-    once = ["One.", "", "Two."]
-    assert list(corpora.text_lines(paths)) == [*once, *once, "", *once, ""]
+@pytest.mark.parametrize("ending", [".txt", ".xz", ".gz"])
+def test_a_text_file_of_ones_own_is_a_corpus(study, ending):
+    """Byte order marks are no part of a sentence."""
+    pack = {".xz": lzma.compress, ".gz": gzip.compress}.get(ending, bytes)
+    path, marked = study / f"mine{ending}", "\n".join(farm.LINES).encode("utf-8-sig")
+    path.write_bytes(pack(marked + b"\n" + marked))
+    lines = [line.strip() for line in farm.LINES]
+    assert list(corpora.text_lines([path, path])) == 2 * [*lines, *lines, ""]
+    assert corpora.load_corpus(str(path), 10)["sentence"][:] == SENTENCES * 2
 
 
 def test_the_open_corpus_comes_with_the_package(study):
     assert corpora.load_corpus("open", 3)["sentence"][:] == open_sentences(3)
     (study / "data" / "open").unlink()  # of this study; the checkout has it
     assert corpora.corpus_files("open")[0].exists()
-
-
-def test_a_text_file_of_ones_own_is_a_corpus(study):
-    packed = {".txt": bytes, ".xz": lzma.compress, ".gz": gzip.compress}
-    for ending, pack in packed.items():
-        own = study / f"mine{ending}"
-        own.write_bytes(pack("\n".join(farm.LINES).encode()))
-        assert corpora.load_corpus(str(own), 5)["sentence"][:] == SENTENCES
 
 
 def test_a_data_set_of_the_hub_is_a_corpus(study, monkeypatch):
@@ -163,7 +157,7 @@ def test_checksums_are_held_against_the_files(folder, caplog):
     path = folder / "corpus" / "part_0.txt.xz"
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     (folder / "SHA256SUMS").write_text(f"{digest}  corpus/part_0.txt.xz\n")
-    assert sources.checked(folder, "corpus/part_0.txt.xz") == path
+    assert sources.local("corpus/part_0.txt.xz") == path
     path.write_bytes(path.read_bytes() + b"x")
     with pytest.raises(InputError, match="damaged: its checksum"):
         corpora.load_corpus("farm", 5)

@@ -5,6 +5,7 @@ import pytest
 from mocose_lib import InputError
 from mocose_study.data.git import code_at, git, line_times
 
+asked = code_at.__wrapped__  # which remembers nothing
 ONE, TWO, THREE = (f"2026-01-0{day}T00:00:00Z" for day in (1, 2, 3))
 
 
@@ -29,20 +30,12 @@ def repository(tmp_path, monkeypatch):
     return commit
 
 
-@pytest.fixture(autouse=True)
-def ask_anew():
-    code_at.cache_clear()
-    yield
-    code_at.cache_clear()
-
-
 @pytest.mark.parametrize("changed", ["mocose_lib/a.py", "mocose_lib/b.py", "notes.md"])
 def test_a_stamp_has_the_commit_and_whether_code_was_changed(repository, changed):
     commit, folder = repository(ONE), repository.folder
-    assert code_at(folder) == {"commit": commit, "dirty": False}
-    code_at.cache_clear()
+    assert asked(folder) == {"commit": commit, "dirty": False}
     (folder / changed).write_text("b = 2\n")
-    assert code_at(folder) == {"commit": commit, "dirty": changed.endswith(".py")}
+    assert asked(folder) == {"commit": commit, "dirty": changed.endswith(".py")}
 
 
 @pytest.mark.parametrize("lost", ["the repository", "the command"])
@@ -51,7 +44,7 @@ def test_without_git_it_is_the_version(repository, monkeypatch, lost):
     if lost == "the command":
         monkeypatch.setenv("PATH", "")
     folder = repository.folder / ("mocose_lib" if lost == "the repository" else "")
-    assert list(code_at(folder)) == ["version"]
+    assert list(asked(folder)) == ["version"]
 
 
 def test_a_line_is_as_old_as_its_text(repository):

@@ -90,17 +90,15 @@ def test_a_run_of_base_gets_all_it_needs_from_the_hub(repositories, mocose, tmp_
             assert any(f"{name}/resolve/{revision}" in line for line in hub.asked), name
 
 
-@pytest.mark.parametrize("what", ["no network", "another revision", "a broken file"])
+@pytest.mark.parametrize("what", ["no network", "a broken file"])
 def test_what_the_hub_does_not_give_is_one_sentence(repositories, mocose, what):
-    if what == "another revision":
-        repositories[BERT] = repositories[BERT][0], "0" * 40
     with Hub(repositories) as hub:
         hub.broken = what == "a broken file"
         url = "http://127.0.0.1:9" if what == "no network" else hub.url
         done = mocose(url, "run", *RUN.split())
     assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
     last = done.stderr.strip().splitlines()[-1]
-    assert f"encoder {BERT!r} is neither a folder" in last and "the hub" in last
+    assert f"the hub did not give the encoder {BERT!r} (" in last
 
 
 def test_the_test_split_of_sickr_is_found_among_all_its_pairs(real_data):

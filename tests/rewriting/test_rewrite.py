@@ -1,14 +1,13 @@
 """Texts written anew: typos, words of a masked model, answers of another."""
 
 import hashlib
-import json
 from collections import Counter
-from string import ascii_lowercase
 
 import numpy as np
 import pytest
 import torch
 import transformers as hf
+from conftest import tokenizer
 from texts import ODD, ROOT, SENTENCES, rng
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
@@ -87,7 +86,7 @@ def test_words_are_drawn_by_their_probability(shipped, monkeypatch):
     text, n = "The hen slept.", 2_000
     hen = [list(WORD.finditer(text))[1]]
     monkeypatch.setattr(rewrite, "drawn_words", lambda *_: hen)
-    texts = shipped.rewrite([text] * n, 0.1, rng(), insert=False)
+    texts = shipped.rewrite([text] * n, 0.1, rng())
     found = Counter(words(t)[1] for t in texts)
     weights = {w: np.exp(x) for w, x in probable(shipped, "The [MASK] slept.").items()}
     weights.pop("hen", None)  # so rare that its second draw shifts nothing
@@ -97,27 +96,20 @@ def test_words_are_drawn_by_their_probability(shipped, monkeypatch):
         assert abs(found[word] - expected) < 5 * np.sqrt(expected) + 1, word
 
 
-def test_as_many_words_are_replaced_or_inserted_as_are_drawn(shipped):
-    both = (shipped.rewrite(SENTENCES, 0.4, rng(), x) for x in (True, False))
-    inserted, changed = both
-    for text, longer, other in zip(SENTENCES, inserted, changed, strict=True):
-        old, left = words(text), iter(words(longer))
-        number = max(1, int(0.4 * len(old)))
-        assert len(words(longer)) == len(old) + number
-        assert all(word in left for word in old)
-        pairs = [(a, b) for a, b in zip(old, words(other), strict=True) if a != b]
-        assert len(pairs) == number and WORD.split(text) == WORD.split(other)
+def test_as_many_words_are_replaced_as_are_drawn(shipped, monkeypatch):
+    """The draw depends on the generator, and not on the batches."""
+    first, again, other = (shipped.rewrite(SENTENCES, 0.4, rng(s)) for s in (1, 1, 2))
+    assert first == again != other
+    for text, new in zip(SENTENCES, first, strict=True):
+        old = words(text)
+        pairs = [(a, b) for a, b in zip(old, words(new), strict=True) if a != b]
+        assert len(pairs) == max(1, int(0.4 * len(old)))
+        assert WORD.split(text) == WORD.split(new)
         assert all(a[0].isupper() == b[0].isupper() for a, b in pairs)
-    for insert in (True, False):
-        odd = shipped.rewrite(ODD, 1.0, rng(), insert)
-        assert odd[1:] == ODD[1:] and "3.5 %" in odd[0]
-
-
-def test_the_draw_depends_on_the_generator_and_not_on_the_batches(shipped, monkeypatch):
-    texts = [shipped.rewrite(SENTENCES, 0.2, rng(seed), False) for seed in (1, 1, 2)]
-    assert texts[0] == texts[1] != texts[2]
+    odd = shipped.rewrite(ODD, 1.0, rng())
+    assert odd[1:] == ODD[1:] and "3.5 %" in odd[0]
     monkeypatch.setattr(rewrite, "MASKED_BATCH", 1_000)
-    assert shipped.rewrite(SENTENCES, 0.2, rng(1), False) == texts[0]
+    assert shipped.rewrite(SENTENCES, 0.4, rng(1)) == first
 
 
 def test_a_roberta_with_byte_level_words(tmp_path):
@@ -139,36 +131,31 @@ def test_a_roberta_with_byte_level_words(tmp_path):
     filler = ContextualWords(*rewrite.load(str(tmp_path), True))
     assert filler.words == ["hen", "cock", "duck"]
     text = " ".join(["hen"] * 30)  # what the model cannot read stays
-    new = filler.rewrite([text], 1.0, rng(), insert=False)[0].split()
+    new = filler.rewrite([text], 1.0, rng())[0].split()
     assert {*new[:8]} == {"cock", "duck"} and {*new[19:]} == {"hen"}
 
 
 # --- answers of a sequence-to-sequence model ---
 def test_an_answer_is_what_generate_gives_for_the_text_alone(tmp_path, monkeypatch):
-    """Of a random translator of the paper's class, of letters."""
-    entries = [*"<s> <pad> </s> <unk>".split(), *ascii_lowercase]
-    entries += [letter + "</w>" for letter in ascii_lowercase]
-    vocabulary, merges = tmp_path / "vocabulary.json", tmp_path / "merges.txt"
-    vocabulary.write_text(json.dumps({entry: i for i, entry in enumerate(entries)}))
-    merges.write_text("")
-    langs, files = ["en", "de"], map(str, (vocabulary, vocabulary, merges))
-    hf.FSMTTokenizer(langs, *files).save_pretrained(tmp_path)
+    """Of a random model of the paper's class."""
+    tokenizer().save_pretrained(tmp_path)
     sizes = {"layers": 1, "ffn_dim": 16, "attention_heads": 2}.items()
     sizes = {f"{s}_{n}": size for s in ("encoder", "decoder") for n, size in sizes}
-    sizes |= {f"{s}_vocab_size": len(entries) for s in ("src", "tgt")}
-    sizes |= {"d_model": 16, "max_position_embeddings": 40}
-    settings = hf.FSMTConfig(langs=langs, num_beams=2, init_std=0.8, **sizes)
-    torch.manual_seed(3)
-    hf.FSMTForConditionalGeneration(settings).save_pretrained(tmp_path)
-    model, tokenizer = rewrite.load(str(tmp_path), False)
+    sizes |= {"vocab_size": len(tokenizer()), "d_model": 16, "init_std": 0.8}
+    ids = {"decoder_start_token_id": 2, "eos_token_id": 3, "forced_eos_token_id": 3}
+    torch.manual_seed(2)  # which makes three answers
+    settings = hf.PegasusConfig(max_position_embeddings=40, **sizes, **ids)
+    hf.PegasusForConditionalGeneration(settings).save_pretrained(tmp_path)
+    model, words = rewrite.load(str(tmp_path), False)
     texts, expected = ["two dogs ran", "a longer text than that", "it"], []
+    most = 2 * max(map(len, words(texts)["input_ids"])) + 10
     for text in texts:
-        ids = tokenizer(text, return_tensors="pt")["input_ids"]
-        tokens = model.generate(input_ids=ids, max_new_tokens=39)[0]
-        answer = tokenizer.decode(tokens, skip_special_tokens=True)
+        ids = words(text, return_tensors="pt")["input_ids"]
+        tokens = model.generate(input_ids=ids, max_new_tokens=most)[0]
+        answer = words.decode(tokens, skip_special_tokens=True)
         expected.append(" ".join(answer.split()))
-    given = rewrite.answers(model, tokenizer, texts, rng())  # in one batch, padded
+    given = rewrite.answers(model, words, texts, rng())  # in one batch, padded
     assert given == expected != texts and len(set(given)) == 3
-    silent = torch.tensor([[2, 1]] * len(texts))
-    monkeypatch.setattr(model, "generate", lambda **options: silent)
-    assert rewrite.answers(model, tokenizer, texts, rng()) == texts  # it says nothing
+    silent = torch.tensor([[2, 3]] * len(texts))
+    monkeypatch.setattr(model, "generate", lambda **_: silent)
+    assert rewrite.answers(model, words, texts, rng()) == texts  # it says nothing

@@ -1,37 +1,41 @@
 """Rewritten corpora: their models, their cache, and which view sees them."""
 
-from importlib import import_module
-
 import numpy as np
 import pytest
-from texts import articles, generator
+import torch
+from texts import articles, generator, stop
 
 from mocose_lib import InputError
 from mocose_study.config import Config, vary
-from mocose_study.config.config import MODELS_NEEDED
+from mocose_study.config.config import MODELS
 from mocose_study.data import corpora
 from mocose_study.data.files import cache_folder
 from mocose_study.rewriting import rewrite, text_augment
-from mocose_study.rewriting.tokens import crop, delete, mask_tokens
+from mocose_study.rewriting.tokens import crop, delete, mask_tokens, shortened
 from mocose_study.systems import fit
-from mocose_study.systems.base import load_encoder, training_ids
+from mocose_study.systems.base import load_encoder
+from mocose_study.systems.mocose import TrainingText
 from mocose_study.systems.simcse import SimCSE
 
-loop = import_module("mocose_lib.train")
 augmented = text_augment.augmented
 
 
-def test_a_missing_headless_or_wrong_model_is_one_sentence(study, tiny, masked):
+@pytest.fixture
+def corpus(study, tmp_path):
+    return corpora.load_corpus(str(articles(tmp_path / "articles.txt", 5, 7)), 35)
+
+
+def test_a_missing_headless_or_wrong_model_is_one_sentence(corpus, tiny, masked):
+    """It is told before the first sentence is rewritten."""
     for kind, name, told in (
         ("paraphrase", "no/such", "'no/such' is no sequence-to-sequence model"),
         ("back_translation", str(masked), "is no sequence-to-sequence model"),
-        ("synonym", "no/such", "'no/such' is no masked language model"),
-        ("insertion", str(tiny), "is no masked language model .its file lacks"),
+        ("synonym", str(tiny), "is no masked language model .its file lacks"),
     ):
-        models = MODELS_NEEDED[kind] * (name,)
+        models = len(MODELS[kind]) * (name,)
         config = Config(text_augmentation=kind, augmentation_models=models)
         with pytest.raises(InputError, match=f"{told}.*name another in augmentation_"):
-            text_augment.make_rewrite(config)
+            text_augment.check(config, corpus)
 
 
 def test_default_models_are_the_encoder_or_those_of_the_table(study, tiny):
@@ -39,19 +43,13 @@ def test_default_models_are_the_encoder_or_those_of_the_table(study, tiny):
         return text_augment.models_of(Config(text_augmentation=kind, **changes))
 
     assert models("synonym", encoder=str(tiny)) == (str(tiny),)
-    bert, roberta = "google-bert/bert-base-uncased", "FacebookAI/roberta-base"
-    assert models("synonym", encoder=bert) == (roberta,)
     assert models("synonym", augmentation_models=("mine",)) == ("mine",)
-    for kind, names in text_augment.MODELS.items():
-        assert len(names) == MODELS_NEEDED.get(kind, 0)
+    bert = "google-bert/bert-base-uncased"
+    assert models("synonym", encoder=bert) == ("FacebookAI/roberta-base",)
+    assert models("paraphrase", encoder=str(tiny)) == ("tuner007/pegasus_paraphrase",)
 
 
 # --- the cache ---
-@pytest.fixture
-def corpus(study, tmp_path):
-    return corpora.load_corpus(str(articles(tmp_path / "articles.txt", 5, 7)), 35)
-
-
 def test_a_corpus_is_rewritten_once(corpus, masked, monkeypatch):
     config = Config(text_augmentation="synonym", encoder=str(masked))
     first = augmented(config, corpus, 0)
@@ -69,11 +67,10 @@ def test_the_cache_has_a_place_for_each_setting(corpus, masked):
     key = text_augment.key_of
     others = [key(config, corpus, seed) for seed in (0, 1)]
     others.append(key(config, corpus.select([0]), 0))
-    changes = {"text_augmentation": "insertion", "augmentation_rate": 0.2}
-    changes |= {"augmentation_models": ("another",)}
+    changes = {"augmentation_rate": 0.2, "augmentation_models": ("another",)}
     for name, value in changes.items():
         others.append(key(vary(config, **{name: value}), corpus, 0))
-    assert len(set(others)) == len(others) == 6
+    assert len(set(others)) == len(others) == 5
     assert key(vary(config, seed=5, lr=0.05), corpus, 0) == others[0]  # seeds share it
 
 
@@ -103,59 +100,45 @@ def test_a_killed_augmentation_loses_one_shard(corpus, monkeypatch, finished):
 # --- training ---
 @pytest.mark.parametrize("views", ["target", "both"])
 def test_who_sees_the_rewritten_text(small, monkeypatch, views):
-    changes = {"text_augmentation": "typos", "augmented_views": views}
-    config = small(queue_keys="latest", **changes)
+    config = small(method="simcse", text_augmentation="typos", augmented_views=views)
     encoder = load_encoder(config, "cpu")
-    ids = training_ids(config, encoder)
+    ids, *pairs = SimCSE.inputs(config, encoder)
     corpus = corpora.load_corpus(config.corpus, config.corpus_size)
     for name, seed in text_augment.columns(config).items():
         texts = augmented(config, corpus, seed)["sentence"][:]
         assert ids[name][:] == encoder.tokenize(texts, 16) != ids["input_ids"][:]
-    asked = ids["query_ids" if views == "both" else "input_ids"]
-    pairs = {(tuple(q), tuple(k)) for q, k in zip(asked, ids["key_ids"], strict=True)}
-    queries, keys = map(set, zip(*pairs, strict=True))
-    seen, real_view, real_views = [], loop.make_view, SimCSE.views
-
-    def make_view(trainer, branch, tokens, mask, *rest):
-        learns = any(p.requires_grad for p in branch.parameters())
-        rows = zip(tokens, mask.sum(1), strict=True)
-        rows = {tuple(row[: int(n)].tolist()) for row, n in rows}
-        assert rows <= (queries if learns else keys)
-        return real_view(trainer, branch, tokens, mask, *rest)
-
-    def of_simcse(system, query, keys, generator):
-        seen.extend(zip(map(tuple, query), map(tuple, keys), strict=True))
-        return real_views(system, query, keys, generator)
-
-    monkeypatch.setattr(loop, "make_view", make_view)
-    monkeypatch.setattr(SimCSE, "views", of_simcse)
-    fit(config, bar=False)
-    fit(small(method="simcse", **changes), bar=False)
-    assert len(seen) == config.steps * config.batch_size and set(seen) <= pairs
-
-
-def test_a_model_that_is_not_there_is_told_before_the_first_sentence(small):
-    missing = small(text_augmentation="paraphrase")
-    corpus = corpora.load_corpus("open", 64)
-    with pytest.raises(InputError, match="pegasus_paraphrase"):
-        text_augment.check(missing, corpus)
+    rows = np.array([5, 3, 9])
+    asked = "query_ids" if views == "both" else "input_ids", "key_ids"
+    expected = tuple(ids[rows][name] for name in asked)
+    assert TrainingText(ids).views(rows, generator()) == expected
+    monkeypatch.setattr(TrainingText, "views", stop)
+    with pytest.raises(KeyboardInterrupt):  # MoCoSE asks for its views
+        fit(vary(config, method="mocose"), bar=False)
+    seen, loss = [], torch.zeros(())
+    monkeypatch.setattr(SimCSE, "loss", lambda _, *given: seen.append(given) or loss)
+    SimCSE(config, encoder, (ids, *pairs)).batch_loss(rows, generator())
+    assert seen[0][:2] == expected
 
 
 # --- token ids ---
 @pytest.mark.parametrize("share", [0.1, 0.8])
 def test_a_crop_is_a_stretch_and_a_deletion_keeps_the_order(share):
-    ids, g, starts = [1, *range(10, 30), 2], generator(), set()
+    ids, g, starts = [*range(10, 30)], generator(), set()
     for _ in range(300):
-        first, *inner, last = crop(ids, share, g)
-        assert (first, last) == (1, 2) and len(inner) == round(20 * (1 - share))
-        assert inner == list(range(inner[0], inner[0] + len(inner)))
+        inner = crop(ids, share, g)
+        assert inner == [*range(inner[0], inner[0] + round(20 * (1 - share)))]
         starts.add(inner[0])
-        first, *left, last = delete(ids, share, g)
-        assert (first, last) == (1, 2) and left == sorted(set(left))
-        assert len(left) == 20 - int(share * 20)
+        left = delete(ids, share, g)
+        assert left == sorted(set(left)) and len(left) == 20 - int(share * 20)
     assert len(starts) == 21 - round(20 * (1 - share))
-    assert len(delete([1, 10, 11, 12, 2], 0.01, g)) == 4  # one at least
-    assert delete([1, 10, 2], share, g) == crop([1, 10, 2], share, g) == [1, 10, 2]
+
+
+def test_cls_and_sep_stay_and_so_does_a_single_token():
+    g, long, one = generator(), [1, 10, 11, 12, 2], [1, 10, 2]
+    for share, number in ({"word_deletion": 0.01}, 4), ({"crop": 0.9}, 3):
+        query, key = shortened([long, one], [long, one], Config(**share), g)
+        for first, second in (query, key):
+            assert (first[0], first[-1], len(first)) == (1, 2, number) and second == one
 
 
 def test_masked_words_are_chosen_as_bert_does():
