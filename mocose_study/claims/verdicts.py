@@ -16,7 +16,7 @@ of a paper. Holm steps down: each claim that is decided leaves more to the other
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -165,10 +165,3 @@ def has_range(control: Claim | None, runs: pd.DataFrame) -> str:
     size = f"{found.effect:.1f} [{found.low:.1f}, {found.high:.1f}]"
     known = f"{control.a} against {control.b[0]}, {size}"
     return f"a known difference is too small here: {known}"
-
-
-def paper_effect(claim: Claim, values: Mapping[str, float]) -> float:
-    """The same effect from the paper's table: a minus the best b. NaN if one lacks."""
-    if not {claim.a, *claim.b} <= values.keys():
-        return math.nan
-    return values[claim.a] - max(values[label] for label in claim.b)
