@@ -10,8 +10,6 @@ from matplotlib import pyplot as plt
 
 from . import plots
 
-DEV = "dev split, Spearman × 100"
-
 
 @contextmanager
 def drawn_while_it_trains(run: str) -> Iterator[None]:
@@ -22,7 +20,7 @@ def drawn_while_it_trains(run: str) -> Iterator[None]:
         if isinstance(record.args, Mapping) and "score" in record.args:
             rows.append({"label": run, "seed": 0, **record.args})
             clear_output(wait=True)
-            display(figure := plots.curves(pd.DataFrame(rows), "score", DEV))
+            display(figure := plots.curves(pd.DataFrame(rows)))
             plt.close(figure)
         return True
 
