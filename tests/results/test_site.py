@@ -47,7 +47,8 @@ DAMAGED = {
 }
 WIDGET = "application/vnd.jupyter.widget-view+json"
 CLAIM = {"claim": "0.85 beats <b>0.99</b>.", "verdict": "supported", "range": ""}
-CLAIM |= {"effect": 1.75, "paper": 1.37, "section": "ema", "notebook": "04_ema"}
+CLAIM |= {"effect": 1.75, "low": 0.5, "high": 3.0, "paper": 1.37}
+CLAIM |= {"where": "MoCoSE, Table 3", "section": "ema", "notebook": "04_ema"}
 
 
 def code(source: str, *forms: dict, **metadata):
@@ -152,12 +153,11 @@ def test_the_front_page_is_the_finding_and_a_row_a_section(site):
     front = page(site, "index").main
     assert front.h1.get_text() and front.p.get_text() == "It held."
     assert "Nor this" not in front.get_text()
-    _, row = front.select("table.questions tr")
-    (link,) = row.select("a")
-    assert link["href"] == "04_ema.html" and link.get_text().endswith("?")
-    told = [cell.get_text() for cell in row.select("td")]
-    assert "0.85 beats <b>0.99</b>." in told[0]
-    assert told[1:] == ["+1.8", "+1.4", "supported"]
+    _, row = front.select("table tr")
+    assert row.a["href"] == "04_ema.html" and row.a.get_text() == "04"
+    told = [cell.get_text() for cell in row.select("td")][:-1]
+    claim = "0.85 beats <b>0.99</b>. (Table 3)"
+    assert told == [claim, "+1.8 [+0.5, +3.0]", "+1.4", "supported"]
 
 
 def test_bad_input_is_one_sentence(study):
