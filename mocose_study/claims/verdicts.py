@@ -106,10 +106,8 @@ def judge(claim: Claim, runs: pd.DataFrame, level: float = LEVEL) -> Verdict:
     effects = {label: difference(a, sides[label], level) for label in claim.b}
     nearest = min(effects, key=lambda label: effects[label].mean)
     x = effects[nearest]
-    few = [b for b in claim.b if effects[b].n < SEEDS_NEEDED]
-    few = [b for b in few if not (a.fixed and sides[b].fixed)]
-    if few:
-        n = min(effects[b].n for b in few)
+    drawn = [effects[b].n for b in claim.b if not (a.fixed and sides[b].fixed)]
+    if (n := min(drawn, default=SEEDS_NEEDED)) < SEEDS_NEEDED:
         word, reason = OPEN, f"{n} seeds; {SEEDS_NEEDED} are needed"
     else:
         stricter = 1 - (1 - level) / len(claim.b)

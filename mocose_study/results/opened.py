@@ -4,12 +4,15 @@ A figure is saved with its table, see `plots.save`. Without runs there is none.
 """
 
 import json
+import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
-from IPython.display import HTML, Markdown
+from IPython.display import HTML, Markdown, clear_output, display
+from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from mocose_study import systems
@@ -23,7 +26,6 @@ from mocose_study.systems.base import Fitted
 
 from . import ledger, plots, tables
 from .tables import METRIC
-from .watch import drawn_while_it_trains
 
 TRIED = "quick"  # the profile of the cell "Try it"
 
@@ -109,9 +111,9 @@ class Opened:
         """The fields in which the base of this profile is not the paper's."""
         authors = {"fgsm_epsilon": Config.fgsm_epsilon, "precision": Config.precision}
         ours, papers = vars(configure(self.profile)), vars(configure("base", **authors))
-        differ = [name for name in ours if ours[name] != papers[name]]
-        columns = {f"profile {self.profile}": ours, "the paper": papers}
-        table = pd.DataFrame(columns, dtype=object).loc[differ].rename_axis("field")
+        differ = {x: (ours[x], papers[x]) for x in ours if ours[x] != papers[x]}
+        columns = [f"profile {self.profile}", "the paper"]
+        table = pd.DataFrame(differ, columns, dtype=object).T.rename_axis("field")
         return table.map(lambda x: f"{x:g}" if isinstance(x, float) else x)
 
     @staticmethod
@@ -120,9 +122,9 @@ class Opened:
         rows = []
         for path in sorted(shipped("encoders").glob("*/pretraining.json")):
             record = json.loads(path.read_text("utf-8"))
-            shape = {name: record["config"][name] for name in ("layers", "hidden_size")}
-            for point in record["curve"]:
-                rows.append({"encoder": path.parent.name, **shape, **point})
+            about = {name: record["config"][name] for name in ("layers", "hidden_size")}
+            about = {"encoder": path.parent.name, **about}
+            rows += [about | point for point in record["curve"]]
         return pd.DataFrame(rows)
 
     def rows_of_a_figure(
@@ -188,3 +190,26 @@ class Opened:
 def _number(label: str) -> float:
     """Sorts labels that are numbers, behind those that are not."""
     return float(label) if label.replace(".", "", 1).isdigit() else -math.inf
+
+
+@contextmanager
+def drawn_while_it_trains(run: str) -> Iterator[None]:
+    """Draws the curve of a run: the trainer logs every evaluation."""
+    rows, logger = [], logging.getLogger("mocose_lib.trainer")
+
+    def draw(record: logging.LogRecord) -> bool:
+        if isinstance(record.args, Mapping) and "score" in record.args:
+            rows.append({"label": run, "seed": 0, **record.args})
+            clear_output(wait=True)
+            display(figure := plots.curves(pd.DataFrame(rows)))
+            plt.close(figure)
+        return True
+
+    before = logger.level
+    logger.setLevel(logging.INFO)
+    logger.addFilter(draw)
+    try:
+        yield
+    finally:
+        logger.removeFilter(draw)
+        logger.setLevel(before)

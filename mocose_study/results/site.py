@@ -7,7 +7,6 @@ of its results only `KINDS` are taken, and `nh3` lets through a short list of HT
 import base64
 import re
 import shutil
-from collections.abc import Callable
 from html import escape
 from pathlib import Path
 
@@ -32,6 +31,7 @@ STYLE = Path(__file__).parent / "static" / "site.css"
 COMMITTED = "tiny"  # the profile at which notebooks are committed
 NAME = re.compile(r"\d\d_\w+")  # of a notebook of the study
 LINK = re.compile(r"(?:notebooks/)?(\d\d_\w+)\.ipynb(?:#.*)?")
+CODE = re.compile(r'(?<!">)<code>(\d\d_\w+)</code>')
 PICTURE = "data:image/png;base64,"
 KINDS = ("image/png", "text/html", "text/markdown", "text/plain")  # the best first
 MATHML = """math mi mo mn ms mtext mspace mrow mfrac msqrt mroot msup msub msubsup mtd
@@ -94,27 +94,16 @@ def page_of(path: Path, profile: str) -> tuple[str, str]:
 
 
 def body_of(cells: list[NotebookNode]) -> str:
-    """The cells as HTML. Code is folded, and stands behind the results of its cell.
-
-    Code without results waits for the next cell that has some, so that a page begins
-    with its question and answer.
-    """
-    parts, code = [], []
+    """The cells as HTML. Code is folded, and stands behind its results."""
+    parts = []
     for cell in cells:
         if cell.cell_type == "markdown":
             parts.append(text(cell.source))
         elif cell.cell_type == "code":
-            code.append(cell.source)
-            if cell.outputs:
-                shown = "".join(map(result, cell.outputs))
-                parts += [f'<div class="output">{shown}</div>', folded(code)]
-                code = []
-    return "\n".join([*parts, folded(code)] if code else parts)
-
-
-def folded(code: list[str]) -> str:
-    made = colored("\n\n".join(code), "python")
-    return f"<details><summary>Code</summary><pre>{made}</pre></details>"
+            shown = "".join(map(result, cell.outputs))
+            code = f"<summary>Code</summary><pre>{colored(cell.source)}</pre>"
+            parts.append(f'<div class="output">{shown}</div><details>{code}</details>')
+    return "\n".join(parts)
 
 
 def result(output: NotebookNode) -> str:
@@ -143,11 +132,11 @@ def allowed(tag: str, name: str, value: str) -> str | None:
     return value
 
 
-known = {"tags": TAGS, "attributes": ATTRIBUTES, "url_schemes": SCHEMES}
-clean = nh3.Cleaner(attribute_filter=allowed, **known).clean
+cleaner = {"tags": TAGS, "attributes": ATTRIBUTES, "url_schemes": SCHEMES}
+clean = nh3.Cleaner(attribute_filter=allowed, **cleaner).clean
 
 
-def colored(code: str, language: str, *_) -> str:
+def colored(code: str, language: str = "python", *_) -> str:
     made = highlight(code, PythonLexer(), HtmlFormatter(nowrap=True))
     return made if language == "python" else escape(code)
 
@@ -160,26 +149,28 @@ def equation(tex: str, options: dict) -> str:
         return f"<code>{escape(tex)}</code>"
 
 
-def reader() -> Callable[[str], str]:
-    made = MarkdownIt("commonmark", {"html": False, "highlight": colored})
-    made.enable("table").use(dollarmath_plugin, renderer=equation, double_inline=True)
-    made.add_render_rule("image", lambda self, tokens, i, *_: escape(tokens[i].content))
-    return made.render
+def unloaded(_, tokens, i: int, *__) -> str:
+    """A picture of Markdown, which lies elsewhere: its words."""
+    return escape(tokens[i].content)
+
+
+reader = MarkdownIt("commonmark", {"html": False, "highlight": colored})
+reader.enable("table").use(dollarmath_plugin, renderer=equation, double_inline=True)
+reader.add_render_rule("image", unloaded)
 
 
 def text(source: str) -> str:
     """Markdown as HTML; the name of a notebook in backticks is a link to it."""
-    named = re.compile(r'(?<!">)<code>(\d\d_\w+)</code>')
-    return clean(named.sub(r'<a href="\1.html"><code>\1</code></a>', reader()(source)))
+    linked = CODE.sub(r'<a href="\1.html"><code>\1</code></a>', reader.render(source))
+    return clean(linked)
 
 
 def front_page(profile: str) -> str:
     """What was found, as the README says it, and a row a section: its first claim."""
     path = study_folder() / "README.md"
-    said = readme.place("finding").search(
-        path.read_text("utf-8") if path.exists() else ""
-    )
+    readme_text = path.read_text("utf-8") if path.exists() else ""
+    finding = readme.place("finding").search(readme_text)
     runs = len([*(study_folder() / "data" / "runs" / profile).glob("*.json")])
-    claims = readme.claims_table(judged(profile).drop_duplicates("section"))
-    told = {"finding": said[0] if said else "", "profile": profile, "claims": claims}
+    told = {"finding": finding[0] if finding else "", "profile": profile}
+    told["claims"] = readme.claims_table(judged(profile).drop_duplicates("section"))
     return text(filled("front_page.md", **told, runs=f"{runs:,}"))

@@ -19,9 +19,9 @@ from mocose_study.config import Config, InputError
 from mocose_study.config.profiles import PretrainConfig
 from mocose_study.data import benchmarks, encoders
 from mocose_study.data.atomic import write_atomically
-from mocose_study.data.corpora import CORPORA, corpus_files, text_lines
+from mocose_study.data.corpora import text_lines
 from mocose_study.data.labelled import transfer_tasks
-from mocose_study.data.sources import asking_the_hub, folder, sha256
+from mocose_study.data.sources import asking_the_hub, folder
 from mocose_study.fast import logistic
 from mocose_study.runs.files import finite
 from mocose_study.sections import SECTIONS
@@ -62,38 +62,27 @@ def model_card(record: dict, title: str) -> str:
     """The README.md of a saved encoder, from the record of its run."""
     config, metrics = record["config"], record["metrics"]
     rows = {k: v for k, v in metrics.items() if v and (k == METRIC or TASK in k)}
-    return filled(
-        "model_card.md",
-        record=record,
-        config=config,
-        title=title,
-        licence="cc-by-sa-3.0" if config["corpus"] in WIKIPEDIA else "other",
-        scores="\n".join(f"- {task}: {value:.2f}" for task, value in rows.items()),
-        settings=json.dumps({"stamp": record["stamp"], "config": config}, indent=1),
-    )
+    scores = "\n".join(f"- {task}: {value:.2f}" for task, value in rows.items())
+    licence = "cc-by-sa-3.0" if config["corpus"] in WIKIPEDIA else "other"
+    settings = json.dumps({"stamp": record["stamp"], "config": config}, indent=1)
+    about = {"title": title, "licence": licence, "scores": scores, "settings": settings}
+    return filled("model_card.md", record=record, config=config, **about)
 
 
 def write_card(target: Path, config: PretrainConfig) -> None:
-    """README.md of the study's encoder: corpus, checksums, losses, command, scores.
+    """README.md of the study's encoder: corpus, loss, command, and scores.
 
-    Raises InputError where no finished pre-training stands, or the corpus is missing.
+    Raises InputError where no finished pre-training stands.
     """
     path = target / "pretraining.json"
     if not path.exists():
         what = f"there is no finished encoder in {target}"
         raise InputError(f"{what}: `mocose pretrain` makes one.")
     record = json.loads(path.read_text(encoding="utf-8"))
-    files = corpus_files(config.corpus) if config.corpus in CORPORA else []
-    text = filled(
-        "encoder_card.md",
-        record=record,
-        config=config,
-        last=record["curve"][-1],
-        minutes=record["seconds"] / 60,
-        scores=pooling_table(config.name),
-        sums="\n".join(f"- `{path.name}` sha256 `{sha256(path)}`" for path in files),
-    )
-    (target / "README.md").write_text(text, encoding="utf-8")
+    about = {"config": config, "record": record, "last": record["curve"][-1]}
+    about |= {"minutes": record["seconds"] / 60, "scores": pooling_table(config.name)}
+    card = filled("encoder_card.md", **about)
+    (target / "README.md").write_text(card, encoding="utf-8")
 
 
 def pooling_table(encoder: str) -> str:
