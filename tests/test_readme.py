@@ -67,9 +67,6 @@ def test_a_sentence_has_the_runs_numbers_and_warns_of_another_verdict(study):
     assert f"{sentence} +1.4).\n- FGSM" in told["finding"]
     assert "with care" not in told["finding"] and "| contradicted |" in told["claims"]
     assert "12.8 points above its own untrained [CLS] and 30.0 above" in told["range"]
-    write_section(EMA, {"0.99": 36.0}, range(5))
-    wrong = "+1.4). \n\n> **Warning:** this sentence says *contradicted*, the runs now"
-    assert f"{wrong} say *supported*" in readme.blocks()["finding"]
 
 
 def test_the_first_example_prints_a_gain(study, tmp_path, monkeypatch, capsys):

@@ -130,7 +130,7 @@ def unlike_the_authors(profile: str) -> pd.DataFrame:
     """
     usual, found = asdict(Config()), set()
     for name, section in SECTIONS.items():
-        for label, record in records(section, profile):
+        for label, _, record in records(section, profile):
             point = section.points[label]
             preset = PRESETS[point.get("preset", "study")]
             varied = {*OURS, *point, *section.common, *preset}

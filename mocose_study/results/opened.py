@@ -84,8 +84,8 @@ class Opened:
         """
         shares = ("after 25 %", "after 50 %", "after 75 %")
         rows = []
-        for label, config, record in tables.looked_up(*self.asked):
-            moments = record["progress"].get("staleness", ()) if record else ()
+        for label, config, record in tables.records(*self.asked):
+            moments = record["progress"].get("staleness", ())
             if len(moments) == 3 and moments[1]["retained"]:
                 reach = config.traceable_distance
                 # a queued key counts by the share of it that is left

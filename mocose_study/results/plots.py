@@ -114,7 +114,7 @@ def curves_of(opened, _, y="score", ylabel=DEV, part="history", **axes):
     """The training's curves; `part` "trajectory" has those of the geometry."""
     rows = [
         {"label": label, "seed": record["config"]["seed"], **row}
-        for label, record in tables.records(*opened.asked)
+        for label, _, record in tables.records(*opened.asked)
         for row in record["progress"].get(part, ())
     ]
     table = pd.DataFrame(rows)
@@ -164,7 +164,7 @@ def align_uniform(opened, runs: pd.DataFrame):
 def spectra(opened, _):
     """Singular values of the dev split's vectors, over the largest; a line a seed."""
     values: dict[str, list] = {}
-    for label, record in tables.records(*opened.asked):
+    for label, _, record in tables.records(*opened.asked):
         values.setdefault(label, []).append(record["spectrum"])
     figure, ax = style.panel(3.6)
     for label, line in style.styles(list(values)).items():

@@ -40,10 +40,9 @@ def looked_up(section: Section, profile: str, seeds=None) -> list[tuple]:
     return [(*run, record) for run, record in zip(runs, found, strict=True)]
 
 
-def records(section: Section, profile: str, seeds=None) -> list[tuple[str, dict]]:
-    """The label and the record of every run of a section that is done."""
-    runs = looked_up(section, profile, seeds)
-    return [(label, record) for label, _, record in runs if record]
+def records(section: Section, profile: str, seeds=None) -> list[tuple]:
+    """The same of the runs that are done."""
+    return [run for run in looked_up(section, profile, seeds) if run[-1]]
 
 
 def table_of(section: Section, profile: str, seeds=None) -> pd.DataFrame:
@@ -55,9 +54,7 @@ def table_of(section: Section, profile: str, seeds=None) -> pd.DataFrame:
     since all sentences have one vector, counts as 0: such vectors order nothing.
     """
     rows = []
-    for label, config, record in looked_up(section, profile, seeds):
-        if not record:
-            continue
+    for label, config, record in records(section, profile, seeds):
         metrics = {LAST: record["metrics"][METRIC], **record["metrics"]}
         place = np.array([metrics.get(name) for name in SHAPE], float)
         row = {"label": label, **record["config"], **metrics}

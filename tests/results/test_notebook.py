@@ -36,11 +36,10 @@ def test_some_runs_make_table_figure_and_verdicts(study):
     table = opened.table()
     assert list(table.index) == list(SCORES)
     assert table.loc["0.85", ["mean", "the paper"]].tolist() == ["64.00", "76.49"]
-    opened.figure()
-    stem = study / "figures" / "tiny" / "04_ema"
-    assert stem.with_suffix(".svg").exists() and stem.with_suffix(".csv").exists()
-    opened.curves()
-    assert (study / "figures" / "tiny" / "04_ema_score_curves.csv").exists()
+    assert opened.figure() and opened.curves()
+    drawn = {path.name for path in (study / "figures" / "tiny").iterdir()}
+    stems = ("04_ema", "04_ema_score_curves")
+    assert drawn == {stem + end for stem in stems for end in (".svg", ".csv")}
     assert "3 seeds; 5 are needed" in opened.verdicts().data
 
 
@@ -48,8 +47,6 @@ WRONG = [
     ({"name": "emma"}, "there is no section 'emma'; choose one of"),
     ({"name": "ema", "profile": "huge"}, "there is no profile 'huge'"),
     ({"name": "ema", "decay": [0.5]}, "'decay'; choose one of decays"),
-    ({"name": "ema", "decays": 0.5}, "decays = 0.5 is no list"),
-    ({"name": "ema", "decays": [1.5]}, "ema_decay"),
     ({"name": "ema", "changes": {"stepz": 1}}, "did you mean 'steps'"),
     ({"name": "ema", "seeds": 3}, r"seeds = 3 is not possible; give None, or \[0"),
     ({"name": "ema", "seeds": ["0"]}, "seeds = "),
