@@ -66,7 +66,7 @@ def test_a_sentence_has_the_runs_numbers_and_warns_of_another_verdict(study):
     )
     assert f"{sentence} +1.4).\n- FGSM" in told["finding"]
     assert "with care" not in told["finding"] and "| contradicted |" in told["claims"]
-    assert "12.8 points above its own untrained [CLS] and 30.0 above" in told["range"]
+    assert "13.8 points above its own untrained [CLS] and 30.0 above" in told["range"]
 
 
 def test_the_first_example_prints_a_gain(study, tmp_path, monkeypatch, capsys):

@@ -49,9 +49,11 @@ def finding(judged: pd.DataFrame) -> str:
     """The sentences; one that stands on no range says so."""
     lines = []
     for sentence in WRITTEN["findings"]:
+        row = judged.loc[sentence["claim"]]
         told = ledger.told(judged, **sentence, form="+.1f").strip()
-        lacks = judged.loc[sentence["claim"], "range"]
-        lines.append(f"- {told}" + (f" Read it with care: {lacks}." if lacks else ""))
+        if row["range"] and row["verdict"] == sentence["word"]:
+            told += f" Read it with care: {row['range']}."
+        lines.append(f"- {told}")
     return "\n".join(lines)
 
 

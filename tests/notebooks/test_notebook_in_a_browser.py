@@ -78,6 +78,6 @@ def test_other_numbers_give_other_figures(lab, page, smoke_study):
     page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=WAIT)
     assert page.locator(".jp-mod-error, [data-mime-type*=stderr]").count() == 0
     pictures = [x.get_attribute("src") for x in page.locator(PICTURE).all()]
-    assert len(pictures) == 3 and min(map(len, pictures)) > 5_000, "one is blank"
+    assert len(pictures) >= 3 and min(map(len, pictures)) > 5_000, "one is blank"
     table = (smoke_study / "figures" / "smoke" / "04_ema.csv").read_text()
     assert "\n0.6," in table and "\n0.7," in table
