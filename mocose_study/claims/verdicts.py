@@ -16,7 +16,7 @@ of a paper. Holm steps down: each claim that is decided leaves more to the other
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -106,10 +106,8 @@ def judge(claim: Claim, runs: pd.DataFrame, level: float = LEVEL) -> Verdict:
     effects = {label: difference(a, sides[label], level) for label in claim.b}
     nearest = min(effects, key=lambda label: effects[label].mean)
     x = effects[nearest]
-    few = [b for b in claim.b if effects[b].n < SEEDS_NEEDED]
-    few = [b for b in few if not (a.fixed and sides[b].fixed)]
-    if few:
-        n = min(effects[b].n for b in few)
+    drawn = [effects[b].n for b in claim.b if not (a.fixed and sides[b].fixed)]
+    if (n := min(drawn, default=SEEDS_NEEDED)) < SEEDS_NEEDED:
         word, reason = OPEN, f"{n} seeds; {SEEDS_NEEDED} are needed"
     else:
         stricter = 1 - (1 - level) / len(claim.b)
@@ -165,10 +163,3 @@ def has_range(control: Claim | None, runs: pd.DataFrame) -> str:
     size = f"{found.effect:.1f} [{found.low:.1f}, {found.high:.1f}]"
     known = f"{control.a} against {control.b[0]}, {size}"
     return f"a known difference is too small here: {known}"
-
-
-def paper_effect(claim: Claim, values: Mapping[str, float]) -> float:
-    """The same effect from the paper's table: a minus the best b. NaN if one lacks."""
-    if not {claim.a, *claim.b} <= values.keys():
-        return math.nan
-    return values[claim.a] - max(values[label] for label in claim.b)

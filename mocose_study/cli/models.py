@@ -23,25 +23,13 @@ class Evaluate(Data):
     # Default: the one that the model was saved with, else cls.
     pooling: Literal["cls", "cls_pooler", "mean", "first_last"] | None = None
     json: bool = False  # Prints JSON.
-    beside: str | None = None  # A profile whose systems are shown beside the model.
-    all: bool = False  # With --beside: all systems of the study.
 
     def main(self) -> None:
-        from mocose_study.config import InputError, configure
         from mocose_study.results import use
 
-        here = "own files" if self.sts else use.tasks()
-        there = self.beside and configure(self.beside).benchmark
-        if self.beside and here != there:
-            what = f"{self.beside} has scores of {there}, not of {here}"
-            raise InputError(f"{what}; leave out --sts, or give --data.")
         pairs = use.pairs_of(self.sts)  # before the encoder, which takes longer
         encode = use.encode_of(self.model, self.pooling)
-        scores = use.measure(encode, pairs, self.transfer)
-        if self.beside:
-            use.show_beside(scores, self.beside, self.json, self.all)
-        else:
-            use.show(scores, self.json)
+        use.show(use.measure(encode, pairs, self.transfer), self.json)
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 from IPython.display import HTML
 
-from mocose_study.claims.verdicts import WORDS, has_range, paper_effect, verdicts
-from mocose_study.config import PRESETS, Config
+from mocose_study.claims.verdicts import WORDS, has_range, verdicts
+from mocose_study.config import PRESETS, Config, choose
 from mocose_study.config.config import tuples
 from mocose_study.data.git import line_times
 from mocose_study.sections import SECTIONS
@@ -17,7 +17,7 @@ from mocose_study.sections.claims import claims_of, rows
 from mocose_study.sections.section import Section
 
 from .style import VERDICTS
-from .tables import paper_of, records, table_of
+from .tables import records, table_of
 
 RULES_FILE = Path(claims_file.__file__).with_suffix(".csv")
 OURS = (  # what may differ from the authors everywhere
@@ -28,28 +28,37 @@ SHOWN = ("verdict", "effect", "low", "high", "n", "paper", "smallest")
 RULES = {"better": "a − b >", "equivalent": "|a − b| <", "best": "no b ahead by"}
 
 
-def of_section(
-    section: Section, profile: str, seeds=None, harm: str | None = None
-) -> pd.DataFrame:
+def of_section(section: Section, profile: str, seeds=None) -> pd.DataFrame:
     """A row a claim of a section: its text, the verdict, and the figures behind it.
 
-    range: empty, or why the section has none. harm: `known_harm`, where it is known.
+    range: empty, or why the section has none.
     """
     control, claims = claims_of(section.name)
     runs = table_of(section, profile, seeds)
-    missing = has_range(control, runs)
+    about = {"range": has_range(control, runs), "section": section.name}
     if not control and section.name != HARM[0]:  # which judges the harm itself
-        missing = known_harm(profile) if harm is None else harm
-    found, about = verdicts(claims, runs), {"range": missing, "section": section.name}
+        about["range"] = known_harm(profile)
+    found, about = verdicts(claims, runs), about | {"notebook": section.notebook}
     lines = []
     for claim in claims:
-        line = vars(claim) | vars(found[claim.id]) | about
-        paper = paper_effect(claim, paper_of(section, claim.metric))
-        line["paper"] = claim.paper if pd.isna(paper) else paper
-        line["claim"], line["verdict"] = line.pop("text"), line.pop("word")
-        line["rule"] = f"{RULES[claim.rule]} {claim.margin:g}"
-        lines.append(line | {"notebook": section.notebook})
-    return pd.DataFrame(lines)
+        rule = {"rule": f"{RULES[claim.rule]} {claim.margin:g}"}
+        lines.append(vars(claim) | vars(found[claim.id]) | about | rule)
+    return pd.DataFrame(lines).rename(columns={"text": "claim", "word": "verdict"})
+
+
+def told(judged: pd.DataFrame, claim: str, word: str, text: str, form=".1f") -> str:
+    """A person's sentence, which says the verdict `word`, with the runs' numbers.
+
+    judged: rows of `of_section`. The text may hold {effect}, {low}, {high},
+    {paper} and {n}. Where the runs say another verdict, a warning stands behind it.
+    """
+    row = choose({x["id"]: x for x in judged.to_dict("records")}, claim, "claim")
+    numbers = {k: format(row[k], form) for k in ("effect", "low", "high", "paper")}
+    line = text.format(n=row["n"], **numbers)
+    if row["verdict"] == word:
+        return line
+    now = f"this sentence says *{word}*, the runs now say *{row['verdict']}*"
+    return f"{line} \n\n> **Warning:** {now}.\n\n"
 
 
 def known_harm(profile: str) -> str:
@@ -62,8 +71,7 @@ def known_harm(profile: str) -> str:
 
 def judged(profile: str, sections: Iterable[str] = SECTIONS) -> pd.DataFrame:
     """A row a claim of every section, see `of_section`."""
-    harm = known_harm(profile)
-    parts = [of_section(SECTIONS[name], profile, harm=harm) for name in sections]
+    parts = [of_section(SECTIONS[name], profile) for name in sections]
     return pd.concat([part for part in parts if len(part)], ignore_index=True)
 
 
@@ -122,7 +130,7 @@ def unlike_the_authors(profile: str) -> pd.DataFrame:
     """
     usual, found = asdict(Config()), set()
     for name, section in SECTIONS.items():
-        for label, record in records(section, profile):
+        for label, _, record in records(section, profile):
             point = section.points[label]
             preset = PRESETS[point.get("preset", "study")]
             varied = {*OURS, *point, *section.common, *preset}

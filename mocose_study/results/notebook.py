@@ -65,20 +65,10 @@ def check_parameters() -> None:
 def answer(section: str, *sentences: tuple[str, str, str]) -> Markdown:
     """The answer on a notebook's first screen: a person's sentences, the runs' numbers.
 
-    Each is (claim, verdict, text); the text may hold {effect}, {low}, {high}, {paper}
-    and {n}. Where the runs no longer say that verdict, a warning stands beside it.
+    Each is (claim, verdict, text), see `ledger.told`.
     """
-    judged = ledger.of_section(SECTIONS[section], EVIDENCE).to_dict("records")
-    rows = {row["id"]: row for row in judged}
-    lines = []
-    for claim, word, text in sentences:
-        row = choose(rows, claim, f"claim of {section}")
-        numbers = {k: f"{row[k]:.1f}" for k in ("effect", "low", "high", "paper")}
-        lines.append(text.format(n=row["n"], **numbers))
-        if row["verdict"] != word:
-            told = f"this sentence says *{word}*, the runs now say *{row['verdict']}*"
-            lines.append(f"\n\n> **Warning:** {told}.\n\n")
-    return Markdown(" ".join(lines))
+    judged = ledger.of_section(SECTIONS[section], EVIDENCE)
+    return Markdown(" ".join(ledger.told(judged, *told) for told in sentences))
 
 
 def source(*objects: Callable) -> Markdown:

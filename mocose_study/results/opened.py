@@ -4,12 +4,15 @@ A figure is saved with its table, see `plots.save`. Without runs there is none.
 """
 
 import json
+import logging
 import math
-from collections.abc import Callable, Mapping
-from functools import wraps
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
+import numpy as np
 import pandas as pd
-from IPython.display import HTML, Markdown
+from IPython.display import HTML, Markdown, clear_output, display
+from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from mocose_study import systems
@@ -23,34 +26,16 @@ from mocose_study.systems.base import Fitted
 
 from . import ledger, plots, tables
 from .tables import METRIC
-from .watch import DEV, drawn_while_it_trains
 
-BEST_DECAY = 0.85  # the paper's; with queue 512 and batch 64 it has the best distance
 TRIED = "quick"  # the profile of the cell "Try it"
-
-
-def saved(draw: Callable) -> Callable:
-    """Saves what a method draws: from the runs a figure, its table and a name.
-
-    `stem` is the whole name of the files, in place of number, section and name.
-    """
-
-    @wraps(draw)
-    def drawn(self, *asked, stem: str = "", **options) -> Figure | None:
-        if not len(runs := self.runs):
-            return None
-        if (made := draw(self, runs, *asked, **options)) is None:
-            return None
-        figure, table, part = made
-        parts = (self.section.notebook[:2], self.section.name, part)
-        plots.save(figure, table, self.profile, stem or "_".join(filter(None, parts)))
-        return figure
-
-    return drawn
 
 
 class Opened:
     """A section at a profile, with some seeds or those of the profile."""
+
+    figure, scores, over_distance = plots.differences, plots.scores, plots.over_distance
+    curves, matrix = plots.curves_of, plots.matrix
+    align_uniform, spectra = plots.align_uniform, plots.spectra
 
     def __init__(self, section: Section, profile: str, seeds=None):
         self.section, self.profile, self.seeds = section, profile, seeds
@@ -80,12 +65,36 @@ class Opened:
         return table.apply(tables.aligned, places=places)
 
     def by_task(self) -> pd.DataFrame:
-        """Each test task, a row a point."""
-        return tables.by_task(self.section, self.runs).apply(tables.aligned)
+        """A row a system: the mean of each test task, and what `table` says."""
+        runs = self.runs
+        tasks = [column for column in runs if column.endswith(" test all")]
+        means = runs.groupby("label")[tasks].mean()
+        means = means.rename(columns=lambda column: column.removesuffix(" test all"))
+        whole = tables.beside_paper(self.section, runs)
+        kept = [column for column in whole if "centred" not in column]
+        whole = whole[kept].rename(columns={"mean": "average"})
+        return means.reindex(whole.index).join(whole).apply(tables.aligned)
 
     def staleness(self) -> pd.DataFrame:
-        """How old the queue's keys are in the runs, see `tables.staleness`."""
-        return tables.staleness(*self.asked).apply(tables.aligned)
+        """The age of the queue in each point's runs, mean over seeds, in steps.
+
+        Equation 4 beside what was measured after a quarter, a half and three quarters
+        of the training, and the share that the oldest keys retain after a half of it
+        (`mocose_lib.evaluation.staleness`).
+        """
+        shares = ("after 25 %", "after 50 %", "after 75 %")
+        rows = []
+        for label, config, record in tables.records(*self.asked):
+            moments = record["progress"].get("staleness", ())
+            if len(moments) == 3 and moments[1]["retained"]:
+                reach = config.traceable_distance
+                # a queued key counts by the share of it that is left
+                left = np.array([np.dot(x["retained"], x["n"]) for x in moments])
+                measured = reach + (left - config.queue_size) / config.batch_size
+                rows.append((label, reach, *measured, moments[1]["retained"][-1]))
+        columns = ["point", "equation 4", *shares, "oldest retains"]
+        table = pd.DataFrame(rows, columns=columns)
+        return table.groupby("point", sort=False).mean().apply(tables.aligned)
 
     def choice(self) -> pd.DataFrame:
         """What dev's choice of a checkpoint adds to the last step, in points, by point.
@@ -102,9 +111,9 @@ class Opened:
         """The fields in which the base of this profile is not the paper's."""
         authors = {"fgsm_epsilon": Config.fgsm_epsilon, "precision": Config.precision}
         ours, papers = vars(configure(self.profile)), vars(configure("base", **authors))
-        differ = [name for name in ours if ours[name] != papers[name]]
-        columns = {f"profile {self.profile}": ours, "the paper": papers}
-        table = pd.DataFrame(columns, dtype=object).loc[differ].rename_axis("field")
+        differ = {x: (ours[x], papers[x]) for x in ours if ours[x] != papers[x]}
+        columns = [f"profile {self.profile}", "the paper"]
+        table = pd.DataFrame(differ, columns, dtype=object).T.rename_axis("field")
         return table.map(lambda x: f"{x:g}" if isinstance(x, float) else x)
 
     @staticmethod
@@ -113,17 +122,10 @@ class Opened:
         rows = []
         for path in sorted(shipped("encoders").glob("*/pretraining.json")):
             record = json.loads(path.read_text("utf-8"))
-            shape = {name: record["config"][name] for name in ("layers", "hidden_size")}
-            for point in record["curve"]:
-                rows.append({"encoder": path.parent.name, **shape, **point})
+            about = {name: record["config"][name] for name in ("layers", "hidden_size")}
+            about = {"encoder": path.parent.name, **about}
+            rows += [about | point for point in record["curve"]]
         return pd.DataFrame(rows)
-
-    @saved
-    def figure(self, runs: pd.DataFrame, reference: str = "", metric: str = METRIC):
-        """Differences from a point (default: the paper's best), ours and the paper's."""
-        table = tables.beside_paper(self.section, runs, metric)
-        rows = self.rows_of_a_figure(list(table.index), reference, metric)
-        return plots.beside_paper(runs, *rows, metric), table, ""
 
     def rows_of_a_figure(
         self, labels: list[str], reference: str, metric: str = METRIC
@@ -140,54 +142,6 @@ class Opened:
             reference = max(known, key=paper.get, default=labels[0])
         more = [x for x in paper if x not in labels] if reference in paper else []
         return sorted([*labels, *more], key=_number), paper, reference
-
-    @saved
-    def scores(self, runs: pd.DataFrame, metric: str = METRIC):
-        """A row a point: its seeds and their mean."""
-        table = tables.summary(runs, metric).set_index("label")
-        return plots.scores(runs, list(table.index), metric), table, "scores"
-
-    @saved
-    def over_distance(self, runs: pd.DataFrame, y: str = METRIC, ylabel=plots.POINTS):
-        """Every run over its traceable distance (MoCoSE eq. 4)."""
-        best = Config(ema_decay=BEST_DECAY).traceable_distance
-        figure = plots.over_distance(runs, y, ylabel, best)
-        table = runs[["label", "seed", "distance", y]].set_index("label")
-        return figure, table, y.replace(" ", "_")
-
-    @saved
-    def curves(self, _, y: str = "score", ylabel: str = DEV, part="history", **axes):
-        """The training's curves; `part` "trajectory" has those of the geometry."""
-        table = tables.curves(*self.asked, part)
-        if y not in table:  # nothing of it was trained
-            return None
-        return plots.curves(table, y, ylabel, **axes), table, f"{y}_curves"
-
-    @saved
-    def align_uniform(self, runs: pd.DataFrame):
-        """Every run at its uniformity and alignment on the dev split."""
-        table = runs.groupby("label", sort=False)[list(tables.SHAPE)].mean()
-        return plots.align_uniform(runs, list(table.index)), table, "align_uniform"
-
-    @saved
-    def spectra(self, _):
-        """Singular values of the dev split's vectors, over the largest."""
-        values: dict[str, list] = {}
-        for label, record in tables.records(*self.asked):
-            values.setdefault(label, []).append(record["spectrum"])
-        means = {label: pd.DataFrame(own).mean() for label, own in values.items()}
-        return plots.spectra(values), pd.DataFrame(means), "spectra"
-
-    @saved
-    def matrix(self, runs: pd.DataFrame, metric: str = METRIC, rows="", columns=""):
-        """Labels "row, column" as a table of colours, ours beside the paper's."""
-        means = tables.summary(runs, metric).set_index("label")["mean"]
-        paper = tables.paper_of(self.section, metric)
-        theirs = tables.unstacked(pd.Series(paper), self.section) if paper else None
-        values = tables.unstacked(means, self.section)
-        values = values.rename_axis(index=rows, columns=columns)
-        figure = plots.matrix(values, theirs, f"ours, profile {self.profile}")
-        return figure, values, "matrix" if metric == METRIC else f"{metric}_matrix"
 
     def verdicts(self, *others: "Opened") -> HTML | Markdown:
         """What the runs say to each claim, of other sections too."""
@@ -236,3 +190,26 @@ class Opened:
 def _number(label: str) -> float:
     """Sorts labels that are numbers, behind those that are not."""
     return float(label) if label.replace(".", "", 1).isdigit() else -math.inf
+
+
+@contextmanager
+def drawn_while_it_trains(run: str) -> Iterator[None]:
+    """Draws the curve of a run: the trainer logs every evaluation."""
+    rows, logger = [], logging.getLogger("mocose_lib.trainer")
+
+    def draw(record: logging.LogRecord) -> bool:
+        if isinstance(record.args, Mapping) and "score" in record.args:
+            rows.append({"label": run, "seed": 0, **record.args})
+            clear_output(wait=True)
+            display(figure := plots.curves(pd.DataFrame(rows)))
+            plt.close(figure)
+        return True
+
+    before = logger.level
+    logger.setLevel(logging.INFO)
+    logger.addFilter(draw)
+    try:
+        yield
+    finally:
+        logger.removeFilter(draw)
+        logger.setLevel(before)

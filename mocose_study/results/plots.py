@@ -1,41 +1,73 @@
 """Figures from runs alone; the table of a figure lies beside it under the same name.
 
 Rows are settings and the horizontal axis is a score or a difference, so that long
-names fit.
+names fit. What is `saved` is a method of `opened.Opened`.
 """
 
-from pathlib import Path
+from collections.abc import Callable
+from functools import wraps
 
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
+from mocose_study.config import Config
 from mocose_study.data.files import study_folder
 
-from . import style
-from .tables import METRIC, differences
+from . import style, tables
+from .tables import METRIC
 
 POINTS = "Spearman × 100 (mean of the test tasks)"
+DEV = "dev split, Spearman × 100"
 BESIDE = {"title": "", "loc": "upper left", "bbox_to_anchor": (1, 1)}  # a legend
+BEST_DECAY = 0.85  # the paper's; with queue 512 and batch 64 it has the best distance
 
 
-def save(figure: Figure, table: pd.DataFrame, profile: str, stem: str) -> Path:
-    """figures/<profile>/<stem>.svg and .csv, the same bytes from the same runs."""
-    folder = study_folder() / "figures" / profile
-    folder.mkdir(parents=True, exist_ok=True)
-    table.to_csv(folder / f"{stem}.csv", float_format="%.4f")
-    figure.savefig(path := folder / f"{stem}.svg", metadata={"Date": None})
-    return path
+def saved(draw: Callable) -> Callable:
+    """Saves what a function makes of an opened section's runs, if there are any.
+
+    `draw` gives a figure, its table, and a name or None. They become .svg and .csv in
+    figures/<profile>, the same bytes from the same runs. `stem` is the whole name of
+    the files, in place of number, section and name.
+    """
+
+    @wraps(draw)
+    def drawn(opened, *asked, stem: str = "", **options) -> Figure | None:
+        runs = opened.runs
+        made = draw(opened, runs, *asked, **options) if len(runs) else None
+        if made is None:
+            return None
+        figure, table, name = made
+        parts = (opened.section.notebook[:2], opened.section.name, name)
+        folder = study_folder() / "figures" / opened.profile
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / (stem or "_".join(filter(None, parts)))
+        table.to_csv(f"{path}.csv", float_format="%.4f")
+        figure.savefig(f"{path}.svg", metadata={"Date": None})
+        return figure
+
+    return drawn
 
 
-def scores(runs: pd.DataFrame, labels: list[str], metric: str) -> Figure:
+@saved
+def scores(opened, runs: pd.DataFrame, metric: str = METRIC):
     """A row a point: its seeds, their mean and its 95 % interval."""
-    figure, ax = style.rows_figure(labels, POINTS)
-    values = {x: runs.loc[runs["label"] == x, metric].to_numpy(float) for x in labels}
-    style.dot_rows(ax, values)
-    return figure
+    table = tables.summary(runs, metric).set_index("label")
+    figure, ax = style.rows_figure(list(table.index), POINTS)
+    groups = runs.groupby("label", sort=False)[metric]
+    style.dot_rows(ax, {x: group.to_numpy(float) for x, group in groups})
+    return figure, table, "scores"
+
+
+@saved
+def differences(opened, runs: pd.DataFrame, reference: str = "", metric: str = METRIC):
+    """Differences from a point (default: the paper's best), ours and the paper's."""
+    table = tables.beside_paper(opened.section, runs, metric)
+    rows = opened.rows_of_a_figure(list(table.index), reference, metric)
+    return beside_paper(runs, *rows, metric), table, None
 
 
 def beside_paper(
@@ -64,17 +96,35 @@ def beside_paper(
         gaps = [paper[labels[i]] - paper[reference] for i in rows]
         ax.plot(gaps, rows, "D", color=style.PAPER, ms=6, mfc="none", zorder=4)
     ax.axvline(0, color="black", lw=0.8, zorder=0)
-    style.dot_rows(ax, differences(runs, labels, reference, metric))
+    style.dot_rows(ax, tables.differences(runs, labels, reference, metric))
     if own:
         marks["yours"] = ("*", "black")
         rows = range(len(labels), len(names))
         ax.plot(list(own.values()), rows, "*", color="black", ms=11, mfc="none")
-    style.mark_legend(figure, marks)
+    handles = []
+    for name, (mark, color) in marks.items():  # all but dots are hollow
+        look = {"color": color, "mfc": color if mark == "o" else "none"}
+        handles.append(plt.Line2D([], [], lw=0, marker=mark, label=name, **look))
+    figure.legend(handles=handles, loc="outside upper left", ncols=3)
     return figure
 
 
+@saved
+def curves_of(opened, _, y="score", ylabel=DEV, part="history", **axes):
+    """The training's curves; `part` "trajectory" has those of the geometry."""
+    rows = [
+        {"label": label, "seed": record["config"]["seed"], **row}
+        for label, _, record in tables.records(*opened.asked)
+        for row in record["progress"].get(part, ())
+    ]
+    table = pd.DataFrame(rows)
+    if y not in table:  # nothing of it was trained
+        return None
+    return curves(table, y, ylabel, **axes), table, f"{y}_curves"
+
+
 def curves(
-    history: pd.DataFrame, y: str, ylabel: str, x="step", xlabel="training step"
+    history: pd.DataFrame, y="score", ylabel=DEV, x="step", xlabel="training step"
 ) -> Figure:
     """Curves of training by label: every seed thin, the mean at each step thick.
 
@@ -96,20 +146,26 @@ def curves(
     return figure
 
 
-def align_uniform(runs: pd.DataFrame, labels: list[str]) -> Figure:
+@saved
+def align_uniform(opened, runs: pd.DataFrame):
     """Every run at its (uniformity, alignment) on the dev split."""
-    figure, ax = style.panel(max(4.2, 0.26 * len(labels)))
-    for label, line in style.styles(labels).items():
+    table = runs.groupby("label", sort=False)[list(tables.SHAPE)].mean()
+    figure, ax = style.panel(max(4.2, 0.26 * len(table)))
+    for label, line in style.styles(list(table.index)).items():
         own = runs[runs["label"] == label]
         look = {**line, "ls": "none", "label": label}
         ax.plot(own["uniformity dev"], own["alignment dev"], ms=7, alpha=0.8, **look)
     ax.set(xlabel="uniformity (lower is better)", ylabel="alignment (lower is better)")
     ax.legend(**BESIDE)
-    return figure
+    return figure, table, "align_uniform"
 
 
-def spectra(values: dict[str, list]) -> Figure:
-    """Singular values over the largest, by label; every seed a line."""
+@saved
+def spectra(opened, _):
+    """Singular values of the dev split's vectors, over the largest; a line a seed."""
+    values: dict[str, list] = {}
+    for label, _, record in tables.records(*opened.asked):
+        values.setdefault(label, []).append(record["spectrum"])
     figure, ax = style.panel(3.6)
     for label, line in style.styles(list(values)).items():
         for i, spectrum in enumerate(values[label]):
@@ -118,37 +174,43 @@ def spectra(values: dict[str, list]) -> Figure:
     ax.set(xlabel="index of the singular value", ylabel="singular value / largest")
     ax.set(yscale="log", ylim=(1e-3, 1.2))
     ax.legend(**BESIDE)
-    return figure
+    means = {label: pd.DataFrame(own).mean() for label, own in values.items()}
+    return figure, pd.DataFrame(means), "spectra"
 
 
-def matrix(ours: pd.DataFrame, paper: pd.DataFrame | None, title: str) -> Figure:
-    """Tables of means side by side: rows and columns are the two numbers of a label.
+@saved
+def matrix(opened, runs: pd.DataFrame, metric: str = METRIC, rows="", columns=""):
+    """Tables of means side by side: labels "row, column", ours beside the paper's.
 
     The colour is the difference from the table's median. What has no runs is grey.
     """
-    tables = {title: ours}
-    if paper is not None:
-        tables |= {"the paper": paper.reindex_like(ours)}
-    centred = [table - np.nanmedian(table.to_numpy(float)) for table in tables.values()]
+    means = tables.summary(runs, metric).set_index("label")["mean"]
+    ours = tables.unstacked(means, opened.section)
+    ours = ours.rename_axis(index=rows, columns=columns)
+    shown = {f"ours, profile {opened.profile}": ours}
+    if paper := tables.paper_of(opened.section, metric):
+        shown["the paper"] = tables.unstacked(paper, opened.section)
+    centred = [table - np.nanmedian(table.to_numpy(float)) for table in shown.values()]
     limit = max(1, np.nanquantile(np.abs(np.stack(centred)), 0.8))
-    figure, axes = style.panel(0.45 * len(ours) + 1.6, len(tables), width=8.4)
+    figure, axes = style.panel(0.45 * len(ours) + 1.6, len(shown), width=8.4)
     axes = np.atleast_1d(axes)
     look = {"annot_kws": {"size": 9}, "fmt": ".1f", "linewidths": 0.5, "cmap": "vlag_r"}
     look["cbar_kws"] = {"label": "points from the median", "extend": "both"}
-    for ax, name, colors in zip(axes, tables, centred, strict=True):
+    look |= {"vmin": -limit, "vmax": limit}
+    for ax, name, colors in zip(axes, shown, centred, strict=True):
         bar = ax is axes[-1]
-        limits = {"vmin": -limit, "vmax": limit, "cbar": bar}
-        sns.heatmap(colors, annot=tables[name], ax=ax, **limits, **look)
+        sns.heatmap(colors, annot=shown[name], ax=ax, cbar=bar, **look)
         ax.set(title=name, facecolor="0.85")
-        ax.set_ylabel(ours.index.name if ax is axes[0] else "")
+        ax.set(xlabel=columns, ylabel=rows if ax is axes[0] else "")
         ax.grid(visible=False)
-    return figure
+    return figure, ours, "matrix" if metric == METRIC else f"{metric}_matrix"
 
 
-def over_distance(runs: pd.DataFrame, y: str, ylabel: str, best: float) -> Figure:
-    """Every run over its traceable distance: colour by decay, mark by queue and batch.
+@saved
+def over_distance(opened, runs: pd.DataFrame, y: str = METRIC, ylabel: str = POINTS):
+    """Every run over its traceable distance (MoCoSE eq. 4).
 
-    A line marks where the paper finds its `best`.
+    Colour by decay, mark by queue and batch. A line is where the paper has its best.
     """
     figure, ax = style.panel(4.4)
     parts = ["ema_decay", "queue_size", "batch_size"]
@@ -156,6 +218,7 @@ def over_distance(runs: pd.DataFrame, y: str, ylabel: str, best: float) -> Figur
     table = runs.assign(**{"decay η": decay, "K, B": queue + ", " + batch})
     look = {"hue": "decay η", "style": "K, B", "palette": "viridis", "alpha": 0.8}
     sns.scatterplot(table.sort_values(parts), x="distance", y=y, s=45, ax=ax, **look)
+    best = Config(ema_decay=BEST_DECAY).traceable_distance
     label = f"the paper's best, {best:.4g}"
     ax.axvline(best, color=style.PAPER, lw=1.2, ls="--", zorder=0, label=label)
     ax.set(xlabel="maximum traceable distance (steps)", ylabel=ylabel)
@@ -163,7 +226,8 @@ def over_distance(runs: pd.DataFrame, y: str, ylabel: str, best: float) -> Figur
     ax.xaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), minor_locator=NullLocator())
     ax.xaxis.set_major_formatter("{x:g}")
     ax.legend(**BESIDE)
-    return figure
+    table = runs[["label", "seed", "distance", y]].set_index("label")
+    return figure, table, y.replace(" ", "_")
 
 
 def counts(table: pd.DataFrame) -> Figure:

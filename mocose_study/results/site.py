@@ -7,7 +7,6 @@ of its results only `KINDS` are taken, and `nh3` lets through a short list of HT
 import base64
 import re
 import shutil
-from collections.abc import Callable
 from html import escape
 from pathlib import Path
 
@@ -23,17 +22,16 @@ from pygments.lexers import PythonLexer
 
 from mocose_study.config import PROFILES, InputError, choose
 from mocose_study.data.files import study_folder
-from mocose_study.sections import SECTIONS
 
+from . import readme
 from .ledger import judged
-from .tables import filled, signed
+from .tables import filled
 
 STYLE = Path(__file__).parent / "static" / "site.css"
 COMMITTED = "tiny"  # the profile at which notebooks are committed
-FINDING = re.compile("<!-- finding -->(.*?)<!-- /finding -->", re.S)  # in the README
 NAME = re.compile(r"\d\d_\w+")  # of a notebook of the study
 LINK = re.compile(r"(?:notebooks/)?(\d\d_\w+)\.ipynb(?:#.*)?")
-HEAD = "<tr><th>question, and what is claimed<th>ours<th>the paper<th>verdict</tr>"
+CODE = re.compile(r'(?<!">)<code>(\d\d_\w+)</code>')
 PICTURE = "data:image/png;base64,"
 KINDS = ("image/png", "text/html", "text/markdown", "text/plain")  # the best first
 MATHML = """math mi mo mn ms mtext mspace mrow mfrac msqrt mroot msup msub msubsup mtd
@@ -52,18 +50,17 @@ def make_report(profile: str) -> Path:
     """
     choose(PROFILES, profile, "profile")
     paths = notebooks(profile)
-    cells = {name: read(path) for name, path in paths.items()}
-    titles = {name: title(own) for name, own in cells.items()}
-    bodies = {name: "\n".join(body_of(own)) for name, own in cells.items()}
-    for name, path in paths.items():
-        if profile not in {COMMITTED, path.parent.name}:
-            bodies[name] = f"<p>Executed at profile {COMMITTED}.</p>{bodies[name]}"
-    bodies["index"] = front_page(profile)
-    pages = {name: page(name, titles, body) for name, body in bodies.items()}
+    read = {name: page_of(path, profile) for name, path in paths.items()}
+    links = "\n".join(
+        f'<li><a href="{name}.html">{name[:2]} {escape(title)}</a></li>'
+        for name, (title, _) in read.items()
+    )
+    read["index"] = "MoCoSE, replicated", front_page(profile)
     target = study_folder() / "report" / profile
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    for name, html in pages.items():
+    for name, (title, body) in read.items():
+        html = filled("page.html", title=escape(title), links=links, body=body)
         (target / f"{name}.html").write_text(html, "utf-8")
     shutil.copy(STYLE, target)
     return target / "index.html"
@@ -80,48 +77,33 @@ def notebooks(profile: str) -> dict[str, Path]:
     return {name: paths[name] for name in sorted(paths) if NAME.fullmatch(name)}
 
 
-def read(path: Path) -> list[NotebookNode]:
-    """The cells of a notebook. Raises InputError where it is damaged."""
+def page_of(path: Path, profile: str) -> tuple[str, str]:
+    """The title and the body of a notebook. Raises InputError where it is damaged."""
     try:
         notebook = nbformat.read(path, as_version=4)
         nbformat.validate(notebook)
-        for output in (x for c in notebook.cells for x in c.get("outputs", ())):
-            picture = output.get("data", {}).get("image/png", "")
-            base64.b64decode("".join(picture.split()), validate=True)
-        return notebook.cells
+        body = body_of(notebook.cells)
     except Exception as cause:  # whatever a file may hold, and nbformat meet in it
         why = f"{type(cause).__name__}: {cause}".partition("\n")[0]
         told = f"notebook {path} is damaged ({why}); execute it again."
         raise InputError(told) from None
+    if profile not in {COMMITTED, path.parent.name}:
+        body = f"<p>Executed at profile {COMMITTED}.</p>{body}"
+    first = next((cell.source for cell in notebook.cells), "Untitled")
+    return first.partition("\n")[0].removeprefix("# "), body
 
 
-def title(cells: list[NotebookNode]) -> str:
-    first = cells[0].source.partition("\n")[0] if cells else ""
-    return first.removeprefix("# ") or "Untitled"
-
-
-def body_of(cells: list[NotebookNode]) -> list[str]:
-    """The cells as HTML. Code is folded, and stands behind the results of its cell.
-
-    Code without results waits for the next cell that has some, so that a page begins
-    with its question and answer.
-    """
-    parts, code = [], []
+def body_of(cells: list[NotebookNode]) -> str:
+    """The cells as HTML. Code is folded, and stands behind its results."""
+    parts = []
     for cell in cells:
         if cell.cell_type == "markdown":
             parts.append(text(cell.source))
         elif cell.cell_type == "code":
-            code.append(cell.source)
-            if cell.outputs:
-                shown = "".join(result(output) for output in cell.outputs)
-                parts += [f'<div class="output">{shown}</div>', folded(code)]
-                code = []
-    return [*parts, folded(code)] if code else parts
-
-
-def folded(code: list[str]) -> str:
-    made = colored("\n\n".join(code), "python")
-    return f"<details><summary>Code</summary><pre>{made}</pre></details>"
+            shown = "".join(map(result, cell.outputs))
+            code = f"<summary>Code</summary><pre>{colored(cell.source)}</pre>"
+            parts.append(f'<div class="output">{shown}</div><details>{code}</details>')
+    return "\n".join(parts)
 
 
 def result(output: NotebookNode) -> str:
@@ -130,6 +112,7 @@ def result(output: NotebookNode) -> str:
     kind = next((kind for kind in KINDS if kind in data), None)
     if kind == "image/png":
         picture = "".join(data[kind].split())
+        base64.b64decode(picture, validate=True)
         return f'<img alt="figure" src="{PICTURE}{picture}">'
     if kind == "text/html":
         return clean(data[kind])
@@ -137,11 +120,6 @@ def result(output: NotebookNode) -> str:
         return text(data[kind])
     told = data.get(kind) or output.get("text") or output.get("traceback", "")
     return f"<pre>{escape(''.join(told))}</pre>"
-
-
-def clean(html: str) -> str:
-    known = {"tags": TAGS, "attributes": ATTRIBUTES, "url_schemes": SCHEMES}
-    return nh3.clean(html, attribute_filter=allowed, **known)
 
 
 def allowed(tag: str, name: str, value: str) -> str | None:
@@ -154,7 +132,11 @@ def allowed(tag: str, name: str, value: str) -> str | None:
     return value
 
 
-def colored(code: str, language: str, *_) -> str:
+cleaner = {"tags": TAGS, "attributes": ATTRIBUTES, "url_schemes": SCHEMES}
+clean = nh3.Cleaner(attribute_filter=allowed, **cleaner).clean
+
+
+def colored(code: str, language: str = "python", *_) -> str:
     made = highlight(code, PythonLexer(), HtmlFormatter(nowrap=True))
     return made if language == "python" else escape(code)
 
@@ -167,47 +149,28 @@ def equation(tex: str, options: dict) -> str:
         return f"<code>{escape(tex)}</code>"
 
 
-def reader() -> Callable[[str], str]:
-    made = MarkdownIt("commonmark", {"html": False, "highlight": colored})
-    made.enable("table").use(dollarmath_plugin, renderer=equation, double_inline=True)
-    made.add_render_rule("image", lambda self, tokens, i, *_: escape(tokens[i].content))
-    return made.render
+def unloaded(_, tokens, i: int, *__) -> str:
+    """A picture of Markdown, which lies elsewhere: its words."""
+    return escape(tokens[i].content)
+
+
+reader = MarkdownIt("commonmark", {"html": False, "highlight": colored})
+reader.enable("table").use(dollarmath_plugin, renderer=equation, double_inline=True)
+reader.add_render_rule("image", unloaded)
 
 
 def text(source: str) -> str:
     """Markdown as HTML; the name of a notebook in backticks is a link to it."""
-    named = re.compile(r'(?<!">)<code>(\d\d_\w+)</code>')
-    return clean(named.sub(r'<a href="\1.html"><code>\1</code></a>', reader()(source)))
-
-
-def page(name: str, titles: dict[str, str], body: str) -> str:
-    told = escape(titles.get(name, "MoCoSE, replicated"))
-    links = "\n".join(
-        f'<li><a href="{x}.html">{x[:2]} {escape(own)}</a></li>'
-        for x, own in titles.items()
-    )
-    return filled("page.html", title=told, links=links, body=body)
+    linked = CODE.sub(r'<a href="\1.html"><code>\1</code></a>', reader.render(source))
+    return clean(linked)
 
 
 def front_page(profile: str) -> str:
-    """What was found, as the README says it, and a row a section."""
-    readme = study_folder() / "README.md"
-    finding = FINDING.search(readme.read_text("utf-8")) if readme.exists() else None
-    said = finding[1].strip() if finding else ""
+    """What was found, as the README says it, and a row a section: its first claim."""
+    path = study_folder() / "README.md"
+    readme_text = path.read_text("utf-8") if path.exists() else ""
+    finding = readme.place("finding").search(readme_text)
     runs = len([*(study_folder() / "data" / "runs" / profile).glob("*.json")])
-    told = filled("front_page.md", finding=said, profile=profile, runs=f"{runs:,}")
-    claims = judged(profile).drop_duplicates("section").to_dict("records")
-    rows = "".join(map(row, claims))
-    return text(told) + clean(f'<table class="questions">{HEAD}{rows}</table>')
-
-
-def row(claim: dict) -> str:
-    """A section's question and its first claim: our effect, the paper's, a verdict."""
-    question = SECTIONS[claim["section"]].question
-    asked = question[: question.rfind("?") + 1] or question
-    link = f'<a href="{claim["notebook"]}.html">{escape(asked)}</a>'
-    word = claim["verdict"]
-    word = "no range" if claim["range"] and word != "no runs" else word
-    numbers = f"<td>{signed(claim['effect'])}<td>{signed(claim['paper'])}"
-    told = f"<tr><td>{link}<br>{escape(claim['claim'])}{numbers}"
-    return f'{told}<td class="{word.replace(" ", "-")}">{word}</tr>'
+    told = {"finding": finding[0] if finding else "", "profile": profile}
+    told["claims"] = readme.claims_table(judged(profile).drop_duplicates("section"))
+    return text(filled("front_page.md", **told, runs=f"{runs:,}"))

@@ -68,12 +68,3 @@ def dot_rows(ax: Axes, rows: dict[str, np.ndarray]) -> None:
             ax.plot(values, heights, "o", ms=3.5, alpha=0.4, color=color, mew=0)
             look = {"fmt": "o", "ms": 6, "capsize": 3, "color": color}
             ax.errorbar(found.mean, y, xerr=np.nan_to_num(ends), **look)
-
-
-def mark_legend(figure: Figure, marks: dict[str, tuple[str, str]]) -> None:
-    """A legend above the axes, {name: (mark, colour)}; all but dots are hollow."""
-    handles = []
-    for name, (mark, color) in marks.items():
-        look = {"color": color, "mfc": color if mark == "o" else "none"}
-        handles.append(plt.Line2D([], [], lw=0, marker=mark, label=name, **look))
-    figure.legend(handles=handles, loc="outside upper left", ncols=3)

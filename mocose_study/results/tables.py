@@ -1,6 +1,6 @@
 """Run files gathered into tables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from importlib.resources import files
 from pathlib import Path
@@ -40,10 +40,9 @@ def looked_up(section: Section, profile: str, seeds=None) -> list[tuple]:
     return [(*run, record) for run, record in zip(runs, found, strict=True)]
 
 
-def records(section: Section, profile: str, seeds=None) -> list[tuple[str, dict]]:
-    """The label and the record of every run of a section that is done."""
-    runs = looked_up(section, profile, seeds)
-    return [(label, record) for label, _, record in runs if record]
+def records(section: Section, profile: str, seeds=None) -> list[tuple]:
+    """The same of the runs that are done."""
+    return [run for run in looked_up(section, profile, seeds) if run[-1]]
 
 
 def table_of(section: Section, profile: str, seeds=None) -> pd.DataFrame:
@@ -55,9 +54,7 @@ def table_of(section: Section, profile: str, seeds=None) -> pd.DataFrame:
     since all sentences have one vector, counts as 0: such vectors order nothing.
     """
     rows = []
-    for label, config, record in looked_up(section, profile, seeds):
-        if not record:
-            continue
+    for label, config, record in records(section, profile, seeds):
         metrics = {LAST: record["metrics"][METRIC], **record["metrics"]}
         place = np.array([metrics.get(name) for name in SHAPE], float)
         row = {"label": label, **record["config"], **metrics}
@@ -104,57 +101,11 @@ def beside_paper(
     return table.rename_axis("point")
 
 
-def unstacked(values: pd.Series, section: Section) -> pd.DataFrame:
+def unstacked(values: Mapping[str, float], section: Section) -> pd.DataFrame:
     """Values by label "row, column" as a table, in the order of the points."""
-    pairs = pd.MultiIndex.from_tuples(x.split(", ", 1) for x in values.index)
-    order = zip(*(label.split(", ", 1) for label in section.points), strict=True)
-    rows, columns = map(dict.fromkeys, order)
-    table = pd.Series(values.to_numpy(float), pairs).unstack()
-    return table.reindex(index=list(rows), columns=list(columns))
-
-
-def by_task(section: Section, runs: pd.DataFrame) -> pd.DataFrame:
-    """A row a system: the mean of each test task, and what `beside_paper` says."""
-    tasks = [column for column in runs if column.endswith(" test all")]
-    means = runs.groupby("label")[tasks].mean()
-    means = means.rename(columns=lambda column: column.removesuffix(" test all"))
-    whole = beside_paper(section, runs).rename(columns={"mean": "average"})
-    kept = [c for c in whole if "centred" not in c]
-    return means.reindex(whole.index).join(whole[kept])
-
-
-def curves(section: Section, profile: str, seeds=None, part="history") -> pd.DataFrame:
-    """The training's curves: label, seed, step, and what was measured.
-
-    part: "history", a row an evaluation; "trajectory", a row a look at the geometry.
-    """
-    rows = [
-        {"label": label, "seed": record["config"]["seed"], **row}
-        for label, record in records(section, profile, seeds)
-        for row in record["progress"].get(part, ())
-    ]
-    return pd.DataFrame(rows, columns=None if rows else ["label", "seed", "step"])
-
-
-def staleness(section: Section, profile: str, seeds=None) -> pd.DataFrame:
-    """The age of the queue in each point's runs, mean over seeds, in steps.
-
-    Equation 4 beside what was measured after a quarter, a half and three quarters of
-    the training, and the share that the oldest keys retain after a half of it
-    (`mocose_lib.evaluation.staleness`).
-    """
-    names = ("equation 4", "after 25 %", "after 50 %", "after 75 %", "oldest retains")
-    rows = []
-    for label, config, record in looked_up(section, profile, seeds):
-        moments = record["progress"].get("staleness", ()) if record else ()
-        if len(moments) == 3 and moments[1]["retained"]:
-            reach = config.traceable_distance
-            # a queued key counts by the share of it that is left
-            left = np.array([np.dot(x["retained"], x["n"]) for x in moments])
-            measured = reach + (left - config.queue_size) / config.batch_size
-            rows.append((label, reach, *measured, moments[1]["retained"][-1]))
-    table = pd.DataFrame(rows, columns=["point", *names])
-    return table.groupby("point", sort=False).mean()
+    table = pd.Series(values, index=list(section.points), dtype=float)
+    table.index = pd.MultiIndex.from_tuples(x.split(", ", 1) for x in table.index)
+    return table.unstack(sort=False)
 
 
 def differences(

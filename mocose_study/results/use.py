@@ -19,10 +19,9 @@ from mocose_study.config import Config, InputError
 from mocose_study.config.profiles import PretrainConfig
 from mocose_study.data import benchmarks, encoders
 from mocose_study.data.atomic import write_atomically
-from mocose_study.data.corpora import CORPORA, corpus_files, text_lines
-from mocose_study.data.files import shipped
+from mocose_study.data.corpora import text_lines
 from mocose_study.data.labelled import transfer_tasks
-from mocose_study.data.sources import asking_the_hub, folder, sha256
+from mocose_study.data.sources import asking_the_hub, folder
 from mocose_study.fast import logistic
 from mocose_study.runs.files import finite
 from mocose_study.sections import SECTIONS
@@ -33,14 +32,6 @@ from .tables import METRIC, filled, markdown, table_of
 
 WIKIPEDIA = ("open", "wiki900k", "wiki_documents", "wiki1m")  # under its licence
 TASK = " test all"  # how a task's column ends, in which all of its pairs count
-BESIDE = {  # the systems of `main_results` beside a model, as MoCoSE Table 1 calls them
-    "GloVe": "glove",
-    "untrained first-last": "first_last",
-    "whitening": "whitening",
-    "IS-BERT": "is_bert",
-    "SimCSE": "simcse",
-    "MoCoSE": "mocose",
-}
 
 
 def save(fitted: Fitted, record: dict, target: Path, name: str | None = None) -> None:
@@ -69,55 +60,38 @@ def make_repository(name: str) -> None:
 
 def model_card(record: dict, title: str) -> str:
     """The README.md of a saved encoder, from the record of its run."""
-    config, stamp = record["config"], record["stamp"]
-    rows = {k: v for k, v in record["metrics"].items() if k == METRIC or TASK in k}
-    scores = [f"- {task}: {value:.2f}" for task, value in rows.items() if value]
-    code = stamp.get("commit") or stamp.get("version", "unknown")
-    return filled(
-        "model_card.md",
-        record=record,
-        config=config,
-        code=f"{code} with changes" if stamp.get("dirty") else code,
-        title=title,
-        licence="cc-by-sa-3.0" if config["corpus"] in WIKIPEDIA else "other",
-        scores="\n".join(scores),
-        settings=json.dumps(config, indent=1),
-    )
+    config, metrics = record["config"], record["metrics"]
+    rows = {k: v for k, v in metrics.items() if v and (k == METRIC or TASK in k)}
+    scores = "\n".join(f"- {task}: {value:.2f}" for task, value in rows.items())
+    licence = "cc-by-sa-3.0" if config["corpus"] in WIKIPEDIA else "other"
+    settings = json.dumps({"stamp": record["stamp"], "config": config}, indent=1)
+    about = {"title": title, "licence": licence, "scores": scores, "settings": settings}
+    return filled("model_card.md", record=record, config=config, **about)
 
 
 def write_card(target: Path, config: PretrainConfig) -> None:
-    """README.md of the study's encoder: corpus, checksums, losses, command, scores.
+    """README.md of the study's encoder: corpus, loss, command, and scores.
 
-    Raises InputError where no finished pre-training stands, or the corpus is missing.
+    Raises InputError where no finished pre-training stands.
     """
-    if not (target / "pretraining.json").exists():
+    path = target / "pretraining.json"
+    if not path.exists():
         what = f"there is no finished encoder in {target}"
         raise InputError(f"{what}: `mocose pretrain` makes one.")
-    record = json.loads((target / "pretraining.json").read_text(encoding="utf-8"))
-    last = {k: v for k, v in record["curve"][-1].items() if k not in ("step", "tokens")}
-    files = corpus_files(config.corpus) if config.corpus in CORPORA else []
-    text = filled(
-        "encoder_card.md",
-        record=record,
-        config=config,
-        minutes=record["seconds"] / 60,
-        scores=pooling_table(config.name),
-        losses=", ".join(f"{name} {value:.3f}" for name, value in last.items()),
-        sums="\n".join(f"- `{path.name}` sha256 `{sha256(path)}`" for path in files),
-    )
-    (target / "README.md").write_text(text, encoding="utf-8")
+    record = json.loads(path.read_text(encoding="utf-8"))
+    about = {"config": config, "record": record, "last": record["curve"][-1]}
+    about |= {"minutes": record["seconds"] / 60, "scores": pooling_table(config.name)}
+    card = filled("encoder_card.md", **about)
+    (target / "README.md").write_text(card, encoding="utf-8")
 
 
 def pooling_table(encoder: str) -> str:
     """A Markdown table of the encoder's untrained poolings, by tasks."""
     runs = table_of(SECTIONS["main_results"], encoder)
     runs = runs[runs["label"].str.startswith("untrained ")]
-    if not len(runs):
-        return "(no runs yet)"
-    names = {column: column.split()[0] for column in runs if column.endswith(TASK)}
-    table = runs.assign(pooling=runs["label"].str.removeprefix("untrained "))
-    chosen = table[["pooling", *names, METRIC]]
-    return markdown(chosen.rename(columns={**names, METRIC: "avg"}))
+    tasks = [column for column in runs if column.endswith(TASK)]
+    table = runs[["label", *tasks, METRIC]].rename(columns={METRIC: "avg"})
+    return markdown(table.rename(columns=lambda name: name.removesuffix(TASK)))
 
 
 def encode_of(name: str, pooling: Pooling | None = None) -> Encode:
@@ -145,14 +119,13 @@ def encode_of(name: str, pooling: Pooling | None = None) -> Encode:
     return lambda sentences: model.encode(list(sentences), show_progress_bar=False)
 
 
-def tasks() -> str:
-    """The seven STS tasks, or the open ones where there is no data folder."""
-    return "real" if folder() else "open"
-
-
 def pairs_of(files: Sequence[Path] = ()) -> dict[str, pd.DataFrame]:
-    """The scored pairs of files by their names; without any, those of `tasks`."""
-    tables = [benchmarks.test_tables(str(file)) for file in files or [tasks()]]
+    """The scored pairs of files by their names.
+
+    Without any: the seven STS tasks, or the open ones where there is no data folder.
+    """
+    asked = files or ["real" if folder() else "open"]
+    tables = [benchmarks.test_tables(str(file)) for file in asked]
     found = {name: pairs for part in tables for name, pairs in part.items()}
     if len(found) < sum(map(len, tables)):
         raise InputError("two files of pairs have the same name; rename one.")
@@ -190,28 +163,6 @@ def show(scores: Mapping, as_json: bool = False) -> None:
         return print(json.dumps(finite(scores), indent=1))
     for name, value in finite(dict(scores)).items():
         print(f"{name:24}", f"{'undefined' if value is None else f'{value:.2f}':>9}")
-
-
-def show_beside(scores: dict, profile: str, as_json: bool, all_systems: bool) -> None:
-    """Prints a model's scores on the tasks above those of the study's systems.
-
-    The last column is the average that MoCoSE Table 1 has for the system.
-    """
-    runs = table_of(SECTIONS["main_results"], profile).groupby("label", sort=False)
-    names = [name for name in scores if name == METRIC or name.endswith(TASK)]
-    table = runs.mean(numeric_only=True).reindex(columns=names)
-    if not all_systems:
-        table = table[table.index.isin(BESIDE)]
-    table = pd.concat([pd.DataFrame([scores], ["this model"])[names], table])
-    if as_json:
-        return print(json.dumps(finite(table.T.to_dict()), indent=1))
-    printed = pd.read_csv(shipped("paper") / "mocose_table1.csv").query(
-        "metric == 'avg' and encoder in ('own', 'bert-base-uncased')"
-    )
-    paper = printed.set_index("system")["value"]
-    table["paper"] = [paper.get(BESIDE.get(label)) for label in table.index]
-    table.columns = [name.removesuffix(TASK) for name in table.columns]
-    print(table.to_string(float_format="%.2f", na_rep=""))
 
 
 def embed(encode: Encode, file: Path, out: BinaryIO) -> None:

@@ -1,18 +1,15 @@
 """Sections: configs can be had, points stand in the papers' tables, numbers turn."""
 
+import inspect
+
 import pytest
 
 from mocose_study.config import PROFILES, InputError, configure
 from mocose_study.results.tables import table_of
 from mocose_study.runs.files import run_id
 from mocose_study.sections import FUNCTIONS, SECTIONS
-from mocose_study.sections.section import (
-    ABOUT,
-    PAPERS_WIDTH,
-    SMALL,
-    WIDTHS,
-    paper_table,
-)
+from mocose_study.sections.section import paper_table
+from mocose_study.sections.systems import FGSM
 
 # Rows of the papers' tables that no point reproduces, and why.
 OTHER_ENCODERS = ("roberta", "bert-large")  # a profile's question, not a section's
@@ -24,53 +21,13 @@ WITHOUT_POINT = {
     "simcse_table6": {"first_last, simcse_supervised": "it is as good as the others"},
     "simcse_table7": {"contradiction+neutral, 1.0": "the triplets have no neutral"},
 }
-# A value per parameter that is no default, and one that cannot be.
-OTHERS = {
-    "ema": ({"decays": [0.6, 0.7]}, {"decays": [1.5]}),
-    "pace": ({"decays": [0.9], "rates": [2e-3]}, {"rates": [-1.0]}),
-    "collapse": ({"decays": [0.1, 0.2]}, {"decays": ["low"]}),
-    "heads": ({"projection_layers": [1], "predictor_layers": [0]}, None),
-    "predictor_dim": ({"widths": [384]}, {"widths": [-256]}),
-    "augmentation": (
-        {"augmentations": ["none", "typos"]},
-        {"augmentations": ["noise"]},
-    ),
-    "fgsm": ({"epsilons": [1e-3]}, {"epsilons": [5.0]}),
-    "batch": ({"batch_sizes": [16]}, {"batch_sizes": [1]}),
-    "batch_decay": ({"batch_sizes": [16], "decays": [0.9]}, {"decays": [2.0]}),
-    "queue": (
-        {"queue_sizes": [64], "initial_fills": ["half"]},
-        {"initial_fills": ["a third"]},
-    ),
-    "slices": ({"slices": ["all"]}, {"slices": ["0-1"]}),
-    "queue_keys": ({"policies": ["oldest"]}, {"policies": ["youngest"]}),
-    "distance": (
-        {"decays": [0.6], "queue_sizes": [64], "batch_sizes": [16]},
-        {"decays": [1.0]},
-    ),
-    "to_code": ({"differences": ["shared embeddings"]}, {"differences": ["x"]}),
-    "to_described": ({"differences": ["plain heads"]}, {"differences": ["x"]}),
-    "main_results": ({"systems": ["CT", "SimCSE"]}, {"systems": ["BERT"]}),
-    "full_length": ({"systems": ["S-SimCSE"]}, {"systems": ["BERT"]}),
-    "geometry": ({"systems": ["MoCoSE"]}, {"systems": ["BERT"]}),
-    "transfer": ({"systems": ["MoCoSE"]}, {"systems": ["BERT"]}),
-    "simcse_dropout": ({"rates": [0.3]}, {"rates": [1.0]}),
-    "simcse_augmentation": ({"shares": [0.4]}, {"shares": [1.0]}),
-    "simcse_objective": ({"objectives": ["itself"]}, {"objectives": ["x"]}),
-    "simcse_pooling": ({"mlps": ["always"]}, {"mlps": ["often"]}),
-    "simcse_temperature": ({"temperatures": [0.2]}, {"temperatures": [0.0]}),
-    "simcse_hard_negatives": ({"weights": [0.7]}, {"weights": [-1.0]}),
-    "simcse_batch": ({"batch_sizes": [32], "rates": [2e-3]}, {"rates": [1.0]}),
-    "simcse_trajectory": ({"views": ["same mask"]}, {"views": ["x"]}),
-    "simcse_mlm": ({"weights": [0.5]}, {"weights": [-1.0]}),
-    "s_simcse": ({"masks": ["sampled"]}, {"masks": ["x"]}),
-    "rate": ({"systems": ["CT"], "rates": [2e-3], "lengths": [50]}, {"lengths": [0]}),
-}
+CT = {"method": "ct", "pooling": "mean"}
+PARAMETERS = [
+    (name, parameter)
+    for name, points in FUNCTIONS.items()
+    for parameter in inspect.signature(points).parameters.values()
+]
 each_section = pytest.mark.parametrize("name", SECTIONS)
-
-
-def test_every_section_is_tried_with_numbers_of_ones_own():
-    assert OTHERS.keys() == SECTIONS.keys() and 25 <= len(SECTIONS) <= 35
 
 
 @each_section
@@ -106,39 +63,39 @@ def test_the_points_are_all_rows_of_the_papers_table(name):
         assert named <= rows
 
 
-@each_section
-def test_the_command_line_gives_the_run_of_the_point(name):
+@pytest.mark.parametrize(
+    ("name", "label", "preset", "fields"),
+    [
+        ("ema", "0.85", "study", {"ema_decay": 0.85}),
+        ("to_code", "all of these", "code", FGSM),
+        ("predictor_dim", "2048", "study", {"predictor_dim": 341}),  # 2048 x 128 / 768
+        ("collapse", "MoCoSE", "study", {"steps": 3_000}),
+        ("rate", "CT, 0.0003, 300", "study", CT | {"lr": 3e-4, "steps": 300}),
+        ("main_results", "CT", "study", CT | {"lr": PROFILES["tiny"].best["CT"]}),
+    ],
+)
+def test_the_command_line_gives_the_run_of_the_point(name, label, preset, fields):
     """`mocose run --profile P --FIELD V` is the section's point with that value."""
-    section = SECTIONS[name]
-    for profile in ("quick", "tiny"):
-        size = PROFILES[profile]
-        for label, point in section.points.items():
-            fields = {**section.common, **point}
-            preset = fields.pop("preset", "study")
-            if rate := size.best.get(fields.get("best")):
-                fields.setdefault("lr", rate)
-            fields = {k: v for k, v in fields.items() if k not in ABOUT}
-            for width in fields.keys() & WIDTHS:
-                fields[width] = round(fields[width] * size.width / PAPERS_WIDTH)
-            if section.length and "steps" not in fields:
-                fields["steps"] = round(section.length * size.fields["steps"])
-            if profile in SMALL:  # whose text is shorter
-                fields.pop("corpus_size", None)
-            own = configure(profile, preset, seed=3, **fields)
-            assert run_id(own) == run_id(section.config(label, profile, 3)), label
+    own = configure("tiny", preset, seed=3, **fields)
+    assert run_id(own) == run_id(SECTIONS[name].config(label, "tiny", 3))
 
 
-@each_section
-def test_other_numbers_make_other_points_which_small_profiles_run(name):
-    numbers, impossible = OTHERS[name]
-    section = FUNCTIONS[name](**numbers)
-    assert section.points.keys() != SECTIONS[name].points.keys()
+def name_of(value) -> str:
+    return getattr(value, "name", value)
+
+
+@pytest.mark.parametrize(("name", "parameter"), PARAMETERS, ids=name_of)
+def test_other_numbers_make_other_points_which_small_profiles_run(name, parameter):
+    first, *others = parameter.default
+    others = others or [type(first)(first / 2) or 0.5]
+    section = FUNCTIONS[name](**{parameter.name: others})
+    assert section.name == name and section.configs("quick")
     assert set(section.labels("quick")) == section.points.keys() - set(section.hub)
-    assert section.configs("quick") and section.name == name
-    if impossible:
-        with pytest.raises(InputError) as told:
-            FUNCTIONS[name](**impossible).configs("quick")
-        assert "\n" not in str(told.value) and len(str(told.value)) < 500
+    assert section.points.keys() != SECTIONS[name].points.keys()
+    wrong = "x" if isinstance(first, str) else -5.0
+    with pytest.raises(InputError) as told:
+        FUNCTIONS[name](**{parameter.name: [wrong]}).configs("quick")
+    assert "\n" not in str(told.value) and len(str(told.value)) < 500
 
 
 @pytest.mark.parametrize("value", [0.5, "0.5", [], {"a": 1}, None])
@@ -147,11 +104,8 @@ def test_a_parameter_that_is_no_list_is_one_sentence(value):
         FUNCTIONS["ema"](decays=value)
 
 
-def test_a_section_says_its_widths_length_and_seeds():
-    width = SECTIONS["predictor_dim"].config
-    assert width("2048", "tiny", 0).predictor_dim == 341  # 2048 x 128 / 768
-    assert width("2048", "base", 0).predictor_dim == 2048
-    assert SECTIONS["collapse"].config("MoCoSE", "tiny", 0).steps == 3_000
+def test_a_section_says_its_widths_and_seeds():
+    assert SECTIONS["predictor_dim"].config("2048", "base", 0).predictor_dim == 2048
     assert len(SECTIONS["ema"].seeds_at("tiny")) == 20
     assert len(SECTIONS["ema"].seeds_at("quick")) == 1
     # what draws nothing has one run

@@ -11,7 +11,6 @@ from mocose_study.claims.verdicts import (
     Claim,
     has_range,
     judge,
-    paper_effect,
     scores,
     verdicts,
 )
@@ -175,10 +174,3 @@ def test_a_section_has_range_where_the_known_harm_shows():
     assert has_range(control, runs[:0]) == "the known harm has no runs"
     told = has_range(control, frame(a=73, b=70))
     assert told.endswith("is too small here: a against b, 3.0 [2.8, 3.2]")
-
-
-def test_the_papers_effect_is_a_minus_the_best_rival():
-    values = {"a": 76.49, "b": 75.76, "c": 76.08}
-    best = claim("best", 0.5, b=("b", "c"))
-    assert paper_effect(best, values) == pytest.approx(0.41)
-    assert math.isnan(paper_effect(claim(b=("gone",)), values))

@@ -56,8 +56,6 @@ SENTENCES = {  # of ours: one line, ending in a full stop or a question mark
     "bench --authors nowhere": "nowhere has no mocose.py; give a checkout",
     "evaluate no-such": "encoder 'no-such' is neither a folder",
     "evaluate no-such --sts mine.tsv": "there is no benchmark 'mine.tsv'",  # first
-    "evaluate tiny --beside tiny --sts mine.tsv": "real, not of own files; leave out",
-    "evaluate tiny --beside tiny": "tiny has scores of real, not of open; leave",
     "embed no-such mine.txt": "there is no file 'mine.txt'",  # before the encoder
 }
 PANELS = {  # of tyro

@@ -1,12 +1,10 @@
 """A trained model is taken away: saved, loaded by others, evaluated, embedded."""
 
 import io
-import json
 import os
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import pytest
 from texts import SENTENCES, full, hashed_words, raising
 
@@ -49,21 +47,10 @@ def test_a_saved_run_scores_as_its_run_file_says_whoever_loads_it(saved):
         use.encode_of(str(folder), "mean")
 
 
-def test_systems_stand_beside_a_model_with_the_papers_averages(capsys, monkeypatch):
-    columns = {"sts_avg": [1.0, 2.0, 3.0], "A test all": [5.0, 5.0, 6.0]}
-    labels = ["SimCSE", "SimCSE", "SimCSE, larger"]
-    runs = pd.DataFrame({"label": labels, "seed": [0, 1, 0], **columns})
-    monkeypatch.setattr(use, "table_of", lambda section, profile: runs)
-    scores = {"sts_avg": 50.0, "A test all": float("nan"), "A test mean": 1.0}
-    use.show_beside(scores, "tiny", False, False)
-    head, mine, simcse = map(str.split, capsys.readouterr().out.splitlines())
-    assert head in (["sts_avg", "A", "test", "paper"], ["sts_avg", "A", "paper"])
-    assert mine == ["this", "model", "50.00"]
-    assert simcse == ["SimCSE", "1.50", "5.00", "76.25"]
-    use.show_beside(scores, "tiny", True, True)
-    found = json.loads(capsys.readouterr().out)
-    assert found["this model"] == {"sts_avg": 50.0, "A test all": None}
-    assert found["SimCSE, larger"] == {"sts_avg": 3.0, "A test all": 6.0}
+def test_a_pooler_that_nothing_has_trained_scores_nothing(saved):
+    told = "has no trained pooler; choose another --pooling"
+    with pytest.raises(InputError, match=told):
+        use.encode_of(str(saved[2]), "cls_pooler")
 
 
 def test_a_run_ends_with_what_it_has_brought(saved, capsys):

@@ -41,6 +41,9 @@ def test_parameters_are_literals_in_the_first_code_cell(notebook):
     source, values = parameters_of(notebook.path)
     assert source == notebook.code[0].source
     assert values["profile"] == "tiny"
+    nodes = [node for node in ast.walk(notebook.tree) if isinstance(node, ast.Name)]
+    used = {node.id for node in nodes if isinstance(node.ctx, ast.Load)}
+    assert values.keys() - used <= {"profile"}
     if notebook.stem not in ALONE:
         assert values.keys() >= SHARED
     if SECTIONS_OF.get(notebook.stem):

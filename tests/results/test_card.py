@@ -25,6 +25,6 @@ def test_a_card_has_the_recipe_the_tokens_and_the_scores(study, tmp_path):
     text = (tmp_path / "README.md").read_text()
     assert "mocose pretrain --profile mini" in text and "masked 3.250" in text
     assert "1,234,567 in 8 steps, 2 minutes" in text
-    assert "| mean | 51.2 | 61.2 |" in text
+    assert "| untrained mean | 51.2 | 61.2 |" in text
     write_card(tmp_path, PretrainConfig(name="tiny", corpus="one.txt"))
-    assert "(no runs yet)" in (tmp_path / "README.md").read_text()
+    assert "untrained " not in (tmp_path / "README.md").read_text()  # without runs

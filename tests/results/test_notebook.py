@@ -8,7 +8,7 @@ from mocose_study.config import InputError
 from mocose_study.results import ledger, tables
 from mocose_study.results.notebook import answer, open_section, source
 from mocose_study.results.opened import Opened
-from mocose_study.sections import FUNCTIONS, SECTIONS
+from mocose_study.sections import FUNCTIONS
 
 OPENED = "mocose_study.results.opened"
 
@@ -36,28 +36,17 @@ def test_some_runs_make_table_figure_and_verdicts(study):
     table = opened.table()
     assert list(table.index) == list(SCORES)
     assert table.loc["0.85", ["mean", "the paper"]].tolist() == ["64.00", "76.49"]
-    opened.figure()
-    stem = study / "figures" / "tiny" / "04_ema"
-    assert stem.with_suffix(".svg").exists() and stem.with_suffix(".csv").exists()
-    opened.curves()
-    assert (study / "figures" / "tiny" / "04_ema_score_curves.csv").exists()
+    assert opened.figure() and opened.curves()
+    drawn = {path.name for path in (study / "figures" / "tiny").iterdir()}
+    stems = ("04_ema", "04_ema_score_curves")
+    assert drawn == {stem + end for stem in stems for end in (".svg", ".csv")}
     assert "3 seeds; 5 are needed" in opened.verdicts().data
-
-
-def test_a_two_way_section_is_a_matrix_beside_the_papers(study):
-    section = SECTIONS["heads"]
-    write_section(section, {"1, 2": 40.0, "3, 2": 10.0})
-    figure = open_section("heads", "tiny", [0, 1, 2]).matrix()
-    titles = [ax.get_title("left") for ax in figure.axes[:2]]
-    assert titles == ["ours, profile tiny", "the paper"]
 
 
 WRONG = [
     ({"name": "emma"}, "there is no section 'emma'; choose one of"),
     ({"name": "ema", "profile": "huge"}, "there is no profile 'huge'"),
     ({"name": "ema", "decay": [0.5]}, "'decay'; choose one of decays"),
-    ({"name": "ema", "decays": 0.5}, "decays = 0.5 is no list"),
-    ({"name": "ema", "decays": [1.5]}, "ema_decay"),
     ({"name": "ema", "changes": {"stepz": 1}}, "did you mean 'steps'"),
     ({"name": "ema", "seeds": 3}, r"seeds = 3 is not possible; give None, or \[0"),
     ({"name": "ema", "seeds": ["0"]}, "seeds = "),
@@ -108,7 +97,7 @@ def test_an_answer_has_numbers_of_the_runs_and_warns_of_another_verdict(study):
     told = answer("ema", asked).data
     assert told.startswith("It is -4.0 better")
     assert "says *supported*, the runs now say *contradicted*" in told
-    with pytest.raises(InputError, match="no claim of ema 'x'"):
+    with pytest.raises(InputError, match="no claim 'x'"):
         answer("ema", ("x", "open", ""))
 
 

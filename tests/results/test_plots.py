@@ -4,8 +4,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from made_up import EMA, write, write_section
+from made_up import SCORES as MEANS
 
 from mocose_study.results import plots
+from mocose_study.results.opened import Opened
+from mocose_study.sections import SECTIONS
 
 SCORES = {"0.5": [60.0, 61.0, 62.0], "0.85": [63.0, 64.0, 65.0], "0.7": [50.0] * 3}
 RUNS = pd.DataFrame(
@@ -15,6 +19,13 @@ RUNS = pd.DataFrame(
 )
 PAPER = {"0.5": 75.76, "0.85": 76.49}
 LABELS = list(SCORES)
+
+
+@pytest.fixture
+def opened(study) -> Opened:
+    """Three seeds of three decays."""
+    write_section()
+    return Opened(EMA, "tiny", range(3))
 
 
 @pytest.fixture(autouse=True)
@@ -45,14 +56,14 @@ def test_ours_the_papers_and_ones_own_differences_share_one_axis():
     assert figure.bbox.x0 <= low < high <= figure.bbox.x1
 
 
-def test_a_figure_is_the_same_bytes_with_its_table_beside_it(study):
-    table = pd.DataFrame({"mean": [61.0, 64.0, 50.0]}, index=pd.Index(LABELS, name="x"))
-    drawn = [plots.scores(RUNS, LABELS, "sts_avg") for _ in range(2)]
-    paths = [plots.save(figure, table, "tiny", "x") for figure in drawn]
-    first, second = (plots.save(f, table, "tiny", "x").read_bytes() for f in drawn)
-    assert first == second and paths[0] == study / "figures" / "tiny" / "x.svg"
-    read = pd.read_csv(paths[0].with_suffix(".csv"), dtype={"x": str}, index_col="x")
-    pd.testing.assert_frame_equal(read, table)
+def test_a_figure_is_the_same_bytes_with_its_table_beside_it(opened, study):
+    opened.scores(stem="x")
+    path = study / "figures" / "tiny" / "x.svg"
+    first = path.read_bytes()
+    opened.scores(stem="x")
+    assert path.read_bytes() == first
+    read = pd.read_csv(path.with_suffix(".csv"), dtype={"label": str})
+    assert read[["label", "mean"]].to_numpy().tolist() == [*map(list, MEANS.items())]
 
 
 def test_curves_are_the_mean_of_the_seeds_at_each_step():
@@ -67,35 +78,39 @@ def test_curves_are_the_mean_of_the_seeds_at_each_step():
     assert len(plots.curves(history, "u", "u").axes[0].lines) == 3 + 1 + 2
 
 
-def test_a_matrix_puts_our_values_beside_the_papers_rows(monkeypatch):
-    index = pd.Index(["128", "512", "4096"], name="queue")
-    paper = pd.DataFrame({"none": [1.0, 2.0, 3.0], "all": [2.0, 2.0, 9.0]}, index=index)
+def test_a_matrix_puts_our_values_beside_the_papers_rows(study, monkeypatch):
     drawn = []
     monkeypatch.setattr(plots.sns, "heatmap", lambda x, **more: drawn.append((x, more)))
-    ours = (paper * 10).where(paper != 9)
-    plots.matrix(ours, paper, "ours")
+    section = SECTIONS["heads"]
+    write_section(section, {"1, 2": 40.0, "3, 2": 10.0})
+    figure = Opened(section, "tiny", range(3)).matrix(rows="projection")
+    titles = [ax.get_title("left") for ax in figure.axes]
+    assert titles == ["ours, profile tiny", "the paper"]
     (left, look), (right, other) = drawn
-    assert look["annot"].equals(ours) and other["annot"].equals(paper)
+    ours, paper = look["annot"], other["annot"]
+    assert ours.loc["1", "2"] == 40 and ours.isna().sum().sum() == 10
+    assert paper.loc["1", "2"] == 76.89 and paper.shape == ours.shape == (4, 3)
     assert look["vmax"] == other["vmax"] >= 1  # as many points, as strong a colour
-    assert np.nanmedian(left.to_numpy()) == np.nanmedian(right.to_numpy()) == 0
+    medians = [np.nanmedian(colors.to_numpy()) for colors in (left, right)]
+    assert medians == pytest.approx([0, 0])
 
 
-def test_every_run_stands_at_its_traceable_distance():
-    about = {"ema_decay": 0.85, "queue_size": 512, "batch_size": 64}
-    runs = RUNS.assign(distance=[4.0, 8.0, 15.0] * 3, **about)
-    ax = plots.over_distance(runs, "sts_avg", "score", best=14.667).axes[0]
+def test_every_run_stands_at_its_traceable_distance(opened):
+    ax = opened.over_distance().axes[0]
     places = ax.collections[0].get_offsets()
-    assert sorted(places[:, 0].tolist()) == sorted(runs["distance"])
+    assert sorted(places[:, 0].tolist()) == sorted(opened.runs["distance"])
     told = [text.get_text() for text in ax.get_legend().get_texts()]
     assert "the paper's best, 14.67" in told
 
 
-def test_verdicts_geometry_and_spectra_show_each_number():
+def test_verdicts_geometry_and_spectra_show_each_number(opened):
     table = pd.DataFrame({"supported": [2], "open": [0]}, index=["MoCoSE"])
     ax = plots.counts(table).axes[0]
     assert [text.get_text() for text in ax.texts] == ["2", ""]
-    shape = {"uniformity dev": -2.0, "alignment dev": 0.3}
-    ax = plots.align_uniform(RUNS.assign(**shape), LABELS).axes[0]
-    assert [len(line.get_xdata()) for line in ax.lines] == [3, 3, 3]
-    ax = plots.spectra({"a": [[1.0, 0.5], [1.0, 0.4]], "b": [[1.0]]}).axes[0]
-    assert [line.get_ydata().tolist() for line in ax.lines] == [[1, 0.5], [1, 0.4], [1]]
+    ax = opened.spectra().axes[0]
+    assert [line.get_ydata().tolist() for line in ax.lines] == [[1, 0.5]] * 9
+    for seed in range(3):
+        shape = {"sts_avg": 60.0, "alignment dev": 0.3, "uniformity dev": -2.0}
+        write(EMA.config("0.85", "tiny", seed), metrics=shape)
+    places = [line.get_xydata() for line in opened.align_uniform().axes[0].lines]
+    assert np.isfinite(places[1]).all() and [*map(len, places)] == [3, 3, 3]

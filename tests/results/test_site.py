@@ -20,20 +20,13 @@ HARM = (
     "[here](javascript:alert('bad'))",
     '<iframe src="https://bad.example"></iframe>',
     "![picture](https://bad.example/a.png)",
+    "![picture](/etc/hostname)",
     "<svg onload=alert('bad')></svg>",
     "<math><mtext><img src=x onerror=alert('bad')></mtext></math>",
-    "```{raw} html\n<script>alert('bad')</script>\n```",
     "$<img src=x onerror=alert('bad')>$",
     r"$$\text{<img src=x onerror=alert('bad')>}$$",
     "```python\n<img src=x onerror=alert('bad')>\n```",
     "# T <img src=x onerror=alert('bad')>",
-)
-LEAKS = (  # ways to a file of this machine
-    "```{csv-table}\n:file: FILE\n```",
-    "```{eval-rst}\n.. include:: FILE\n```",
-    "{download}`FILE`",
-    "![picture](FILE)",
-    "<img src='FILE'>",
 )
 OUTPUT = '{"output_type": "display_data", "metadata": {}'
 DAMAGED = {
@@ -47,24 +40,22 @@ DAMAGED = {
 }
 WIDGET = "application/vnd.jupyter.widget-view+json"
 CLAIM = {"claim": "0.85 beats <b>0.99</b>.", "verdict": "supported", "range": ""}
-CLAIM |= {"effect": 1.75, "paper": 1.37, "section": "ema", "notebook": "04_ema"}
+CLAIM |= {"effect": 1.75, "low": 0.5, "high": 3.0, "paper": 1.37}
+CLAIM |= {"where": "MoCoSE, Table 3", "section": "ema", "notebook": "04_ema"}
 
 
-def code(source: str, *forms: dict, **metadata):
+def code(source: str, *forms: dict):
     outputs = [new_output("display_data", data=form) for form in forms]
-    return new_code_cell(source, outputs=outputs, metadata=metadata)
+    return new_code_cell(source, outputs=outputs)
 
 
-def write(folder: Path, stem: str, *cells, **metadata) -> None:
+def write(folder: Path, stem: str, *cells) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    book = new_notebook(cells=list(cells), metadata=metadata)
-    nbformat.write(book, folder / f"{stem}.ipynb")
+    nbformat.write(new_notebook(cells=list(cells)), folder / f"{stem}.ipynb")
 
 
 def write_notebooks(study: Path) -> None:
     """Two plain ones, and one full of harm, which an executed one of quick replaces."""
-    secret = study / "secret.png"
-    secret.write_text("SECRET")
     text = "# Start\n\nSee `04_ema`, and $\\eta = 0.85$.\n\n$$\\frac{1}{1-\\eta}$$"
     start = (
         new_markdown_cell(text),
@@ -78,13 +69,10 @@ def write_notebooks(study: Path) -> None:
     write(study / "notebooks", "04_ema", new_markdown_cell("# How fast?"))
     write(study / "notebooks", "04_ema copy (1)", new_markdown_cell("# A copy"))
     write(study / "notebooks", "99_claims", new_markdown_cell("# As committed"))
-    texts = [*HARM, *(text.replace("FILE", str(secret)) for text in LEAKS)]
-    forms = [{kind: text} for text in texts for kind in ("text/html", "text/markdown")]
-    cells = [new_markdown_cell(text) for text in texts]
-    cells.append(code(f"open({str(study / 'ran')!r}, 'w')", *forms))
+    forms = [{kind: text} for text in HARM for kind in ("text/html", "text/markdown")]
     top = new_markdown_cell("# Harm done `<i>` <img src=x onerror=alert('bad')>")
-    forced = {"mystnb": {"execution_mode": "force"}}
-    write(study / "data" / "executed" / "quick", "99_claims", top, *cells, **forced)
+    cells = top, *map(new_markdown_cell, HARM), code("1", *forms)
+    write(study / "data" / "executed" / "quick", "99_claims", *cells)
 
 
 @pytest.fixture(scope="module")
@@ -117,14 +105,7 @@ def test_nothing_is_loaded_from_elsewhere_and_no_harm_survives(site):
     for tag in harmed.find_all(True):
         assert not [name for name in tag.attrs if name.startswith("on")], tag
         assert not {"javascript", "data"} & {tag.get("href", "").partition(":")[0]}
-    assert not [x for x in site.glob("*.html") if page(site, x.stem).select("nav img")]
-
-
-def test_nothing_is_executed_and_no_file_comes_in(site):
-    study = site.parents[1]
-    assert not (study / "ran").exists()
-    paths = [*site.iterdir()]  # three notebooks, the front page, its look
-    assert len(paths) == 5 and not [x for x in paths if b"SECRET" in x.read_bytes()]
+    assert len([*site.iterdir()]) == 5  # three notebooks, the front page, its look
 
 
 def test_equations_are_mathml_and_notebooks_are_linked(site):
@@ -139,9 +120,9 @@ def test_equations_are_mathml_and_notebooks_are_linked(site):
 
 def test_code_is_folded_behind_its_results_and_controls_are_text(site):
     start = page(site, "00_start_here")
-    first = start.select_one("main details")
-    assert "parameters" in first.get_text() and "answer" in first.get_text()
-    assert "It does." in first.find_previous_sibling(class_="output").get_text()
+    second = start.select("main details")[1]
+    assert "answer" in second.get_text()
+    assert "It does." in second.find_previous_sibling(class_="output").get_text()
     shown = start.main.get_text()
     assert "model_id" not in shown and "alert" not in shown and "IntSlider" in shown
     assert "Executed at profile tiny" in shown  # not at quick, as another one is
@@ -152,12 +133,11 @@ def test_the_front_page_is_the_finding_and_a_row_a_section(site):
     front = page(site, "index").main
     assert front.h1.get_text() and front.p.get_text() == "It held."
     assert "Nor this" not in front.get_text()
-    _, row = front.select("table.questions tr")
-    (link,) = row.select("a")
-    assert link["href"] == "04_ema.html" and link.get_text().endswith("?")
-    told = [cell.get_text() for cell in row.select("td")]
-    assert "0.85 beats <b>0.99</b>." in told[0]
-    assert told[1:] == ["+1.8", "+1.4", "supported"]
+    _, row = front.select("table tr")
+    assert row.a["href"] == "04_ema.html" and row.a.get_text() == "04"
+    told = [cell.get_text() for cell in row.select("td")][:-1]
+    claim = "0.85 beats <b>0.99</b>. (Table 3)"
+    assert told == [claim, "+1.8 [+0.5, +3.0]", "+1.4", "supported"]
 
 
 def test_bad_input_is_one_sentence(study):

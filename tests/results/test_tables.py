@@ -8,6 +8,7 @@ import pytest
 from made_up import EMA, SCORES, write, write_section
 
 from mocose_study.results import tables
+from mocose_study.results.opened import Opened
 from mocose_study.runs.files import run_file
 from mocose_study.sections import SECTIONS
 
@@ -74,14 +75,10 @@ def test_ours_stands_beside_the_paper_centred_on_the_points_that_both_have(runs)
     assert pace.empty and "the paper" not in pace
 
 
-def test_tasks_and_curves_are_gathered_by_label(runs):
-    table = tables.by_task(EMA, runs)
+def test_tasks_are_gathered_by_label(runs):
+    table = Opened(EMA, "tiny", range(3)).by_task()
     assert list(table)[:2] == ["STS12", "average"]
-    assert table.loc["0.85", ["STS12", "average"]].tolist() == [54, 64]
-    curves = tables.curves(EMA, "tiny", range(3))
-    assert len(curves) == 18
-    assert curves.groupby(["label", "step"])["score"].mean()["0.85", 2] == 64
-    assert tables.curves(EMA, "tiny", range(3), "trajectory").empty
+    assert table.loc["0.85", ["STS12", "average"]].tolist() == ["54.00", "64.00"]
 
 
 def test_differences_are_of_the_seeds_that_both_have(runs):
@@ -99,17 +96,10 @@ def test_the_queues_staleness_is_measured_at_three_moments(study):
     measured = [{"step": s, "n": [256, 256], "retained": [1.0, k]} for s, k in kept]
     write(config, progress={"staleness": measured})
     # keys that are left: 448, 384 and 256, which are 7, 6 and 4 batches
-    assert tables.staleness(EMA, "tiny", [0]).loc["0.5"].tolist() == [10, 9, 8, 6, 0.5]
+    told = Opened(EMA, "tiny", [0]).staleness().loc["0.5"].tolist()
+    assert told == ["10.00", "9.00", "8.00", "6.00", "0.50"]
     write(config, progress={})
-    assert tables.staleness(EMA, "tiny", [0]).empty
-
-
-def test_a_two_way_section_becomes_a_table_like_the_papers():
-    section = SECTIONS["heads"]
-    table = tables.unstacked(pd.Series(section.paper_values()), section)
-    assert table.loc["1", "2"] == 76.89 and table.shape == (4, 3)
-    few = tables.unstacked(pd.Series({"3, 1": 5.0}), section)
-    assert few.loc["3", "1"] == 5 and few.isna().sum().sum() == 11
+    assert Opened(EMA, "tiny", [0]).staleness().empty
 
 
 def test_people_never_see_nan():
