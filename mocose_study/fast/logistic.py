@@ -7,13 +7,16 @@ of them is two matrix products.
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from mocose_lib.evaluation.transfer import Classes, Guesses, Masks, Rows
-
+Rows = Float[np.ndarray, "n dim"]
+Classes = Int[np.ndarray, " n"]  # 0, 1, ...
+Masks = Bool[np.ndarray, "masks n"]
+Guesses = Int[np.ndarray, "masks strengths n"]
 TOLERANCE = 1e-7  # of the squared preconditioned gradient: twice the excess loss
 STEPS = 500
 
@@ -21,9 +24,10 @@ STEPS = 500
 def fit_predict(
     x: Rows, y: Classes, masks: Masks, strengths: Sequence[float]
 ) -> Guesses:
-    """What `mocose_lib.evaluation.transfer.fit_predict` gives, from all models at once.
+    """Classes guessed for all rows by models trained on the rows of each mask.
 
-    Each has a weight vector for every class, as in SentEval, and a free intercept.
+    Each minimises its mean cross-entropy + strength / 2 |weights|^2. It has a weight
+    vector for every class, as in SentEval, and a free intercept.
     """
     # along their principal axes rows have a good diagonal preconditioner; a rotation
     # changes no penalty

@@ -12,7 +12,6 @@ from safetensors import SafetensorError
 
 from mocose_lib import Encoder, evaluate
 from mocose_lib.encoder import Pooling
-from mocose_lib.evaluation import transfer
 from mocose_lib.evaluation.sts import Encode
 from mocose_lib.loading import readable
 from mocose_study.config import Config, InputError
@@ -22,7 +21,7 @@ from mocose_study.data.atomic import write_atomically
 from mocose_study.data.corpora import text_lines
 from mocose_study.data.labelled import transfer_tasks
 from mocose_study.data.sources import asking_the_hub, folder
-from mocose_study.fast import logistic
+from mocose_study.runs import transfer
 from mocose_study.runs.files import finite
 from mocose_study.sections import SECTIONS
 from mocose_study.systems import SYSTEMS
@@ -138,7 +137,7 @@ def measure(encode: Encode, pairs: Mapping, with_transfer=False) -> dict[str, fl
     scores = evaluate(encode, pairs)
     scores = {METRIC: scores.pop("average"), **scores}
     if labelled:
-        scores |= transfer.evaluate(encode, labelled, logistic.fit_predict)
+        scores |= transfer.evaluate(encode, labelled)
     return scores
 
 

@@ -11,17 +11,18 @@ import numpy as np
 import pandas as pd
 import torch
 
-from mocose_lib.evaluation import evaluate, transfer
+from mocose_lib.evaluation import evaluate
 from mocose_lib.evaluation.sts import Encode, cached, similarities
 from mocose_lib.trainer import Progress
 from mocose_study.config import Config
 from mocose_study.data import benchmarks
 from mocose_study.data.git import TIME, code_at
 from mocose_study.data.labelled import TRANSFER, transfer_tasks
-from mocose_study.fast import logistic
 from mocose_study.fast.processor import instruction_sets, processor
 from mocose_study.systems import digests, probe
 from mocose_study.systems.base import Fitted
+
+from . import transfer
 
 log = logging.getLogger(__name__)
 PACKAGES = ("torch", "transformers", "datasets", "tokenizers", "numpy", "scipy")
@@ -85,7 +86,7 @@ def scores(encode: Encode, config: Config) -> dict[str, float]:
         if tables := benchmarks.outside_tables():
             found["outside_avg"] = evaluate(encode, tables)["average"]
     if config.transfer:
-        accuracy = transfer.evaluate(encode, transfer_tasks(), logistic.fit_predict)
+        accuracy = transfer.evaluate(encode, transfer_tasks())
         for name, split in (("transfer_avg", "test"), ("transfer_dev_avg", "dev")):
             found[name] = float(np.mean([accuracy[f"{t} {split}"] for t in TRANSFER]))
         found |= accuracy

@@ -7,57 +7,36 @@ x 100. Without given splits (MR, CR, SUBJ, MPQA) both come from nested stratifie
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
-from sklearn.linear_model import LogisticRegression
+from jaxtyping import Int
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
-from ..settings import InputError
-from .sts import Benchmark, Encode, Table, cached
+from mocose_lib import InputError
+from mocose_lib.evaluation.sts import Benchmark, Encode, Table, cached
+from mocose_study.fast.logistic import Classes, Rows, fit_predict
 
 log = logging.getLogger(__name__)
 COLUMNS = ("sentence", "sentence1", "sentence2")
 FOLDS, SEED = 10, 1111  # SentEval's
 STRENGTHS = (1e-5, 1e-4, 1e-3, 1e-2)  # SentEval's, of the L2 penalty on a mean loss
-Rows = Float[np.ndarray, "n dim"]
-Classes = Int[np.ndarray, " n"]  # 0, 1, ...
-Masks = Bool[np.ndarray, "masks n"]
-Guesses = Int[np.ndarray, "masks strengths n"]
-Fit = Callable[..., Guesses]
 
 
-def fit_predict(
-    x: Rows, y: Classes, masks: Masks, strengths: Sequence[float]
-) -> Guesses:
-    """Classes guessed for all rows by models trained on the rows of each mask.
-
-    Each model minimises its mean cross-entropy + strength / 2 |weights|^2.
-    """
-    share = 2 if y.max() == 1 else 1  # SentEval has a weight vector for each class
-
-    def guess(mask, strength):
-        model = LogisticRegression(C=share / (strength * mask.sum()), max_iter=500)
-        return model.fit(x[mask], y[mask]).predict(x)
-
-    return np.array([[guess(mask, s) for s in strengths] for mask in masks])
-
-
-def evaluate(encode: Encode, tasks: Benchmark, fit=fit_predict) -> dict[str, float]:
+def evaluate(encode: Encode, tasks: Benchmark) -> dict[str, float]:
     """Dev and test accuracy x 100 of each task, and F1 of pairs of two classes.
 
     Columns: split ("all", or "train", "test" and perhaps "dev"), label, and sentence or
     sentence1 and sentence2. A task that cannot be measured gives NaN, and the log says
-    why. `fit` may be a faster form of `fit_predict`.
+    why.
     """
     encode, scores = cached(encode), {}
     texts = {t: [table[c] for c in COLUMNS if c in table] for t, table in tasks.items()}
     encode([s for columns in texts.values() for column in columns for s in column])
     for task, table in tasks.items():
         try:
-            measured = score([encode(column) for column in texts[task]], table, fit)
+            measured = score([encode(column) for column in texts[task]], table)
         except InputError as cause:
             log.warning("transfer task %s is left out: %s", task, cause)
             measured = {"dev": np.nan, "test": np.nan}
@@ -65,7 +44,7 @@ def evaluate(encode: Encode, tasks: Benchmark, fit=fit_predict) -> dict[str, flo
     return scores
 
 
-def score(parts: Sequence[Rows], table: Table, fit=fit_predict) -> dict[str, float]:
+def score(parts: Sequence[Rows], table: Table) -> dict[str, float]:
     """dev, test and, for pairs of two classes, test F1 of the last, all x 100.
 
     `parts` has the vectors of each column. Raises InputError where they are not finite
@@ -86,7 +65,7 @@ def score(parts: Sequence[Rows], table: Table, fit=fit_predict) -> dict[str, flo
     if set(split) == {"all"}:
         fold = folds(y)
         each = [[fold == j for j in range(FOLDS) if j != i] for i in range(FOLDS)]
-        fits = [chosen(x, y, fold != i, held, fit) for i, held in enumerate(each)]
+        fits = [chosen(x, y, fold != i, held) for i, held in enumerate(each)]
         right = [(guess == y)[fold == i].mean() for i, (_, guess) in enumerate(fits)]
         dev = np.mean([accuracy for accuracy, _ in fits])
         return {"dev": 100 * float(dev), "test": 100 * float(np.mean(right))}
@@ -95,7 +74,7 @@ def score(parts: Sequence[Rows], table: Table, fit=fit_predict) -> dict[str, flo
         fold = np.full(len(y), -1)
         fold[train] = folds(y[train])
         held = [fold == i for i in range(FOLDS)]
-    dev, guess = chosen(x, y, train, held, fit)
+    dev, guess = chosen(x, y, train, held)
     truth, guess = y[test], guess[test]
     scores = {"dev": 100 * dev, "test": 100 * float((guess == truth).mean())}
     if len(parts) == 2 and y.max() == 1:
@@ -103,14 +82,13 @@ def score(parts: Sequence[Rows], table: Table, fit=fit_predict) -> dict[str, flo
     return scores
 
 
-def chosen(
-    x: Rows, y: Classes, train: np.ndarray, held: Sequence[np.ndarray], fit: Fit
-):
+def chosen(x: Rows, y: Classes, train: np.ndarray, held: Sequence[np.ndarray]):
     """Dev accuracy of the best strength, and the class it guesses for each row.
 
     The strength is best on the rows `held` out, one set after the other.
     """
-    guess = fit(x, y, np.array([*(train & ~rows for rows in held), train]), STRENGTHS)
+    masks = np.array([*(train & ~rows for rows in held), train])
+    guess = fit_predict(x, y, masks, STRENGTHS)
     right = [(guess[i] == y)[:, rows].mean(1) for i, rows in enumerate(held)]
     accuracy = np.mean(right, axis=0)
     return float(accuracy.max()), guess[-1, accuracy.argmax()]

