@@ -22,22 +22,18 @@ class NegativeQueue(nn.Module):
 
     def __init__(self, size: int, dim: int, init: int, generator, growth="exact"):
         super().__init__()
-        self.size, self.init, self.growth = size, init, growth
+        self.size, self.init, self.growth, self.count = size, init, growth, init
         rows = size if growth == "published" else init
         noise = torch.randn(rows, dim, generator=generator)
         self.register_buffer("keys", F.normalize(noise, dim=-1))
         self.register_buffer("born", torch.full((rows,), RANDOM))
-
-    @property
-    def count(self) -> int:
-        """What the authors' code counts: `init`, and the keys that came."""
-        return self.init + int((self.born != RANDOM).sum())
 
     @torch.no_grad()
     def enqueue(self, keys: Float[torch.Tensor, "batch dim"], step: int) -> None:
         """Puts the keys of `step` in front; the oldest beyond `size` are dropped."""
         if self.growth == "published" and self.count == 0:
             self.keys, self.born = self.keys[:0], self.born[:0]
+        self.count += len(keys)
         self.keys = torch.cat([keys.to(self.keys.dtype), self.keys])
         self.born = torch.cat([self.born.new_full((len(keys),), step), self.born])
         if self.growth == "exact" or self.count > self.size:
@@ -69,6 +65,14 @@ class NegativeQueue(nn.Module):
         born = self.born[: self._used()]
         return torch.where(born == RANDOM, RANDOM, step - born)
 
-    def load_state_dict(self, state: dict[str, torch.Tensor]) -> None:
-        """Takes entries of any number: a queue grows while it fills."""
-        self.keys, self.born = state["keys"], state["born"]
+    def get_extra_state(self) -> int:
+        return self.count
+
+    def set_extra_state(self, count: int) -> None:
+        self.count = count
+
+    def _load_from_state_dict(self, state, prefix, *rest) -> None:
+        for name in ("keys", "born"):  # which are as long as what is loaded
+            shape = state[prefix + name].shape
+            setattr(self, name, getattr(self, name).new_empty(shape))
+        super()._load_from_state_dict(state, prefix, *rest)

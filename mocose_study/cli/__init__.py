@@ -48,6 +48,8 @@ def main() -> None:
         if folder := getattr(command, "data", None):
             os.environ["MOCOSE_DATA"] = os.path.abspath(folder)
         quieten()
+        if hasattr(command, "data"):
+            check_data()
         command.main()
         # here, where it is known what to say of a closed pipe
         return sys.stdout.flush()
@@ -63,6 +65,13 @@ def main() -> None:
             raise
     sys.stderr.write(f"mocose: {said}\n")
     sys.exit(code)
+
+
+def check_data() -> None:
+    """Raises InputError where the data folder that is named is none."""
+    from mocose_study.data import sources
+
+    sources.folder()
 
 
 def quieten() -> None:

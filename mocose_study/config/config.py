@@ -34,7 +34,7 @@ class Config(Settings):
     """
 
     # what is trained, and what it is measured on
-    method: str = "mocose"  # a system, see `mocose systems`
+    method: str = "mocose"  # a system, see `mocose list systems`
     encoder: str = "tiny"  # a folder under data/encoders, a path, or a hub name
     encoder_init: Literal["pretrained", "random"] = "pretrained"
     corpus: str = "open"  # a name in CORPORA, a text file, or a data set of the hub

@@ -148,7 +148,7 @@ MEMORY = RuntimeError("CUDA: Tried to allocate 9 GiB")
 ENDS = [
     (FULL, 2, "left on device: x.json"),
     (MEMORY, 2, "a smaller batch_size or queue_size"),
-    (KeyboardInterrupt(), 130, "what is done is kept, and the same command makes"),
+    (KeyboardInterrupt(), 130, "interrupted; the same command goes on"),
 ]
 
 

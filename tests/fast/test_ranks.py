@@ -13,7 +13,7 @@ import torch
 
 from mocose_lib import Encoder, InputError, Settings
 from mocose_lib.model import View
-from mocose_lib.train import MoCoSE, Text, train_step
+from mocose_lib.train import MoCoSE
 from mocose_lib.trainer import batches
 from mocose_study.cli.run import Run
 from mocose_study.fast.ranks import Ranks, ranks
@@ -42,11 +42,11 @@ def trained(way: dict) -> dict:
     exact = {"head_dropout": 0.0, "fgsm_epsilon": 0.0, "lr": 1e-5}
     settings = Settings(**{**sizes, **exact, **way})
     encoder = Encoder.load(ROOT / "data/encoders/tiny", dropout=0.0).double()
-    trainer, losses = MoCoSE(settings, encoder), []
-    trainer.ranks, text = ranks(), Text(encoder, SENTENCES, settings)
-    rows = batches(text.ids, settings)
+    ids = encoder.tokenize(SENTENCES, settings.max_length)
+    trainer, losses = MoCoSE(settings, encoder, ids), []
+    trainer.ranks, rows = ranks(), batches(ids, settings)
     for step in range(1, settings.steps + 1):
-        train_step(trainer, *text.views(next(rows), trainer.generator), step)
+        trainer.step(next(rows), step)
         losses.append(trainer.loss)
     parts = (*trainer.online.parameters(), *trainer.target.parameters())
     weights = torch.cat([p.detach().flatten() for p in parts])

@@ -1,5 +1,7 @@
 """Rewritten corpora: their models, their cache, and which view sees them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -14,7 +16,7 @@ from mocose_study.rewriting import rewrite, text_augment
 from mocose_study.rewriting.tokens import crop, delete, mask_tokens, shortened
 from mocose_study.systems import fit
 from mocose_study.systems.base import load_encoder
-from mocose_study.systems.mocose import TrainingText
+from mocose_study.systems.mocose import Training
 from mocose_study.systems.simcse import SimCSE
 
 augmented = text_augment.augmented
@@ -110,8 +112,8 @@ def test_who_sees_the_rewritten_text(small, monkeypatch, views):
     rows = np.array([5, 3, 9])
     asked = "query_ids" if views == "both" else "input_ids", "key_ids"
     expected = tuple(ids[rows][name] for name in asked)
-    assert TrainingText(ids).views(rows, generator()) == expected
-    monkeypatch.setattr(TrainingText, "views", stop)
+    assert Training.views(SimpleNamespace(ids=ids), rows) == expected
+    monkeypatch.setattr(Training, "views", stop)
     with pytest.raises(KeyboardInterrupt):  # MoCoSE asks for its views
         fit(vary(config, method="mocose"), bar=False)
     seen, loss = [], torch.zeros(())

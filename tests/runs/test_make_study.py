@@ -187,7 +187,9 @@ def test_a_trial_measures_some_steps(study):
 
 def test_what_a_study_lacks_is_one_sentence_before_anything_starts(folder, capsys):
     before = sorted(folder.rglob("*"))
-    with pytest.raises(InputError, match="'google-bert/bert-base-uncased' is neither"):
+    with pytest.raises(
+        InputError, match="give the encoder 'google-bert/bert-base-uncased'"
+    ):
         make.study("base", "04", 0)
     assert sorted(folder.rglob("*")) == before
     with pytest.raises(InputError, match="there is no notebook '4'"):
