@@ -17,12 +17,12 @@ LIBRARY_NEEDS = set(
     "annotated_types pydantic torch transformers safetensors numpy scipy "
     "jaxtyping tqdm".split()
 )
-# The aims are 1,400 lines for the library, 6,700 for both packages, 7,000 for tests. Lines
-# of code, without blank lines, comments and docstrings, are that few. All lines are more,
-# and can only fall. Statements are held, too, so that packing them does not pay.
-LINES = {"library": 1_750, "both": 9_855, "tests": 9_220, "file": 251, "function": 42}
-CODE = {"library": 1_400, "both": 6_700, "tests": 7_000}
-STATEMENTS = {"library": 1_210, "both": 6_470, "tests": 6_520}
+# The aims, in all lines, are 1,400 for the library, 6,700 for both packages and 7,000 for
+# tests. Only lines of code, without blank lines, comments and docstrings, meet them. None
+# of these numbers may rise. Statements are held, too, so that packing does not pay.
+LINES = {"library": 1_603, "both": 9_080, "tests": 8_415, "file": 246, "function": 42}
+CODE = {"library": 1_090, "both": 6_060, "tests": 6_355}
+STATEMENTS = {"library": 1_105, "both": 5_970, "tests": 5_950}
 
 
 def sources(folder: Path) -> list[Path]:
