@@ -9,7 +9,7 @@ from texts import ROOT
 
 from mocose_study import cli
 from mocose_study.config import PROFILES, InputError
-from mocose_study.results import readme
+from mocose_study.results import ledger, readme
 from mocose_study.sections import SECTIONS
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -45,6 +45,8 @@ def test_the_blocks_say_what_the_committed_runs_say(tmp_path):
     wrong = re.findall(r"- (.*)\n\n> \*\*Warning:\*\* (.*)", text)
     assert not wrong, f"write these sentences of readme.toml anew: {wrong}"
     assert text == TEXT, "run `mocose readme`"
+    judged = ledger.judged("tiny")  # of which the site's front page makes a table
+    assert readme.claims_table(judged).count("\n") == len(judged) + 1
     path.write_text("nothing")
     with pytest.raises(InputError, match="has no place <!-- finding -->"):
         readme.write(path)

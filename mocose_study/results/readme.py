@@ -63,8 +63,9 @@ def claims_table(judged: pd.DataFrame) -> str:
     for row in judged.itertuples():
         ends = "" if pd.isna(row.low) else f" [{row.low:+.1f}, {row.high:+.1f}]"
         grey = " (no range)" if row.range and row.verdict != NO_RUNS else ""
+        *_, place = row.where.split(", ")[:2]  # some claims are of this study alone
         line = {
-            "the paper says": f"{row.claim} ({row.where.split(', ')[1]})",
+            "the paper says": f"{row.claim} ({place})",
             "ours": tables.signed(row.effect) + ends,
             "the paper's": tables.signed(row.paper),
             "verdict": row.verdict + grey,
