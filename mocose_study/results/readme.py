@@ -52,7 +52,7 @@ def finding(judged: pd.DataFrame) -> str:
         row = judged.loc[sentence["claim"]]
         told = ledger.told(judged, **sentence, form="+.1f").strip()
         if row["range"] and row["verdict"] == sentence["word"]:
-            told += f" Read it with care: {row['range']}."
+            told += f" Read it with care, since {row['range']}."
         lines.append(f"- {told}")
     return "\n".join(lines)
 
