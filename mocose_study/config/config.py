@@ -45,8 +45,8 @@ class Config(Settings):
     dropout: Share = 0.1
     fast: bool = True  # the faster forms of `fast/`, with other random numbers
 
-    # evaluation and choice of the checkpoint; blind: dev without test pairs
-    selection: Literal["dev", "blind", "test", "last"] = "dev"
+    # evaluation and choice of the checkpoint
+    selection: Literal["dev", "test", "last"] = "dev"
     eval_max_length: Annotated[int, Range(4, 100_000)] = 128  # tokens
     transfer: bool = False  # measure the transfer tasks, too
 
@@ -89,11 +89,6 @@ class Config(Settings):
     def identity(self) -> str:
         """The canonical text that names a run, the same for equal configs."""
         return json.dumps(asdict(self), sort_keys=True)
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "Config":
-        """Builds a Config from parsed JSON. Raises InputError on an unknown field."""
-        return cls(**known(values))
 
 
 FIELDS = {field.name: field for field in fields(Config)}

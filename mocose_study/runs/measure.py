@@ -8,7 +8,6 @@ from dataclasses import asdict
 from importlib.metadata import version
 
 import numpy as np
-import pandas as pd
 import torch
 
 from mocose_lib.evaluation import evaluate
@@ -26,8 +25,6 @@ from . import transfer
 
 log = logging.getLogger(__name__)
 PACKAGES = ("torch", "transformers", "datasets", "tokenizers", "numpy", "scipy")
-GRADES = 5  # of similarity, from 0 to 5 in STS-B
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def measured(
@@ -40,8 +37,8 @@ def measured(
     """
     started = time.monotonic()
     encode, progress = cached(fitted.encode), fitted.progress
-    spread, quantiles = by_grade(encode, config)
-    metrics = scores(encode, config) | probe.measure(encode, config.benchmark) | spread
+    metrics = scores(encode, config) | probe.measure(encode, config.benchmark)
+    metrics["cosine_spread dev"] = cosine_spread(encode, config)
     if progress.history:
         metrics["sts_last"] = progress.history[-1]["test"]
     if collapsed := probe.collapsed_since(progress.history):
@@ -51,7 +48,6 @@ def measured(
         "config": asdict(config),
         "inputs": digests(config),
         "metrics": {name: round(float(value), 4) for name, value in metrics.items()},
-        "cosines": quantiles,
         "spectrum": _rounded(probe.spectrum(encode, config.benchmark)),
         "progress": plain(progress) | {"collapsed": collapsed},
         "seconds": round(seconds, 2),
@@ -93,26 +89,10 @@ def scores(encode: Encode, config: Config) -> dict[str, float]:
     return found
 
 
-def by_grade(encode: Encode, config: Config) -> tuple[dict[str, float], list]:
-    """How the cosines of the dev pairs follow people's grades (SimCSE, appendix G).
-
-    First three metrics: the standard deviation of all cosines, that of the pairs with
-    the highest grade, and the share of the cosines' variance that lies between grades.
-    Then the QUANTILES of each grade's cosines, the lowest grade first: GRADES equal
-    parts of the range of scores, NaN for one without pairs.
-    """
+def cosine_spread(encode: Encode, config: Config) -> float:
+    """Standard deviation of the cosines of the dev pairs (SimCSE, Figure G.1)."""
     tables = benchmarks.dev_tables(config.benchmark, config.dev)
-    name, found = next(iter(similarities(encode, tables).items()))
-    grades = pd.cut(np.asarray(tables[name]["score"]), GRADES)
-    cosines = pd.Series(found).groupby(grades, observed=False)
-    means, variance = cosines.transform("mean"), found.var()
-    metrics = {
-        "cosine_spread dev": found.std(),
-        "cosine_spread_similar dev": cosines.std(ddof=0).iloc[-1],
-        "cosine_separation dev": means.var(ddof=0) / variance if variance else 0.0,
-    }
-    quantiles = cosines.quantile(list(QUANTILES)).unstack()
-    return metrics, [_rounded(row) for row in quantiles.to_numpy()]
+    return next(iter(similarities(encode, tables).values())).std()
 
 
 def stamp(device: str, codes: list[dict]) -> dict:

@@ -121,7 +121,7 @@ def prepare(configs: Sequence[Config], bar: bool = False) -> None:
         encoder = load_encoder(config, device if config in rewritten else "cpu")
         if config.eval_max_length > Config.eval_max_length:  # the default may be cut
             check_positions(config, encoder, "eval_max_length")
-        benchmarks.dev_tables(config.benchmark, config.dev, config.selection == "blind")
+        benchmarks.dev_tables(config.benchmark, config.dev)
         benchmarks.test_tables(config.benchmark)
         SYSTEMS[config.method].inputs(config, encoder, bar)
 

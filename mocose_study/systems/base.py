@@ -145,8 +145,8 @@ def trained(
     """
     probe, last = Probe(probed, config.benchmark), cached(encode)
     test = benchmarks.test_tables(config.benchmark)
-    dev = (config.benchmark, config.dev, config.selection == "blind")
-    choosing = test if config.selection == "test" else benchmarks.dev_tables(*dev)
+    dev = benchmarks.dev_tables(config.benchmark, config.dev)
+    choosing = test if config.selection == "test" else dev
 
     def measure(step: int) -> dict[str, float]:
         measured = {"score": evaluate(encode, choosing)["average"], **probe()}

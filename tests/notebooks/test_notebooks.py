@@ -31,7 +31,7 @@ def made_up(section, profile, seeds=None) -> list[tuple]:
     shapes = "alignment uniformity effective_rank mean_cosine cosine_spread".split()
     aged = {"retained": [1.0, 0.5], "n": [64, 64]}
     shared = {"id": "", "seconds": 1.0, "spectrum": [1.0, 0.5]}
-    shared |= {"stamp": {"finished": "2026-12-01"}, "cosines": [[0.1] * 5] * 5}
+    shared |= {"stamp": {"finished": "2026-12-01"}}
     found = []
     for label, config in section.runs(profile, seeds):
         draw = random.Random(config.identity()).gauss
