@@ -18,7 +18,6 @@ from mocose_study.data.files import shipped
 from mocose_study.systems import draws
 
 PAPERS_WIDTH = 768  # of BERT-base; widths of points are the paper's, and scale with it
-WIDTHS = ("predictor_dim", "kept_dimensions")
 ABOUT = ("preset", "paper", "best")  # what a point has beside fields of a Config
 SMALL = ("smoke", "quick")  # profiles that run few points
 
@@ -55,9 +54,8 @@ class Section:
             fields = {"lr": rate, **fields}
         if profile in SMALL:
             fields.pop("corpus_size", None)  # the embedded text is shorter
-        for name in fields.keys() & WIDTHS:
-            if fields[name] > 0:  # others are left to the Config, which refuses them
-                fields[name] = round(fields[name] * size.width / PAPERS_WIDTH) or 1
+        if (dim := fields.get("predictor_dim", 0)) > 0:  # the Config refuses others
+            fields["predictor_dim"] = round(dim * size.width / PAPERS_WIDTH) or 1
         if self.length and "steps" not in fields:
             fields["steps"] = round(self.length * size.fields["steps"])
         preset = point.get("preset", "study")

@@ -32,27 +32,13 @@ def measure(encode: Encode, benchmark: str) -> dict[str, float]:
     first, second, texts = sentences(benchmark)
     n, vectors = len(first), encode([*first, *second, *texts])
     values = {"alignment": geometry.alignment(*np.split(vectors[: 2 * n], 2))}
-    values |= describe(vectors[2 * n :]) | {"isotropy": isotropy(vectors[2 * n :])}
+    values |= describe(vectors[2 * n :])
     return {f"{name} dev": value for name, value in values.items()}
 
 
 def spectrum(encode: Encode, benchmark: str) -> Float[np.ndarray, " k"]:
     """Normalised singular values of all embeddings (Figures 7 and 10)."""
     return geometry.singular_values(encode(sentences(benchmark)[2]))
-
-
-def isotropy(x: geometry.Vectors) -> float:
-    """min Z(c) / max Z(c), Z(c) = sum over rows of exp(c a), in (0, 1]; 1 is isotropic.
-
-    Mu & Viswanath (2018, eq. 5-6), on unit rows; c is each eigenvector of x'x, or its
-    negative.
-    """
-    x = geometry.unit(x)
-    if not len(x) or not np.isfinite(x).all():
-        return float("nan")
-    along = x @ np.linalg.eigh(x.T @ x)[1]
-    partition = np.concatenate([np.exp(along).sum(0), np.exp(-along).sum(0)])
-    return float(partition.min() / partition.max())
 
 
 def describe(x: geometry.Vectors) -> dict[str, float]:

@@ -1,6 +1,5 @@
 """The geometry of STS-B's sentences: of all of them, and of the probe's sample."""
 
-import math
 from functools import partial
 
 import numpy as np
@@ -15,7 +14,7 @@ words = partial(hashed_words, dim=64)
 
 def test_measure_names_the_split():
     found = probe.measure(words, "sample")
-    names = "alignment uniformity mean_cosine effective_rank isotropy".split()
+    names = "alignment uniformity mean_cosine effective_rank".split()
     assert list(found) == [f"{name} dev" for name in names]
     first, second, every = probe.sentences("sample")
     between = alignment(words(first), words(second))
@@ -33,25 +32,12 @@ def test_probe_is_measure_on_a_fixed_sample(monkeypatch, encoder):
     monkeypatch.setattr(probe, "PROBE_PAIRS", 10_000)
     monkeypatch.setattr(probe, "PROBE_SENTENCES", 10_000)
     measured = probe.measure(encoder.encode, "sample")
-    del measured["isotropy dev"]
     whole = probe.Probe(encoder.encode, "sample")()
     found = {f"{name} dev": value for name, value in whole.items()}
     assert found == pytest.approx(measured, rel=1e-4)
 
 
-# --- isotropy and the collapse monitor ---
-def test_isotropy_is_the_loop():
-    x = np.random.default_rng(0).normal(size=(23, 7)) + 0.5
-    u = x / np.linalg.norm(x, axis=1, keepdims=True)
-    directions = np.linalg.eigh(u.T @ u)[1].T
-    z = [sum(math.exp(s * sum(a * c)) for a in u) for c in directions for s in (1, -1)]
-    assert probe.isotropy(x) == pytest.approx(min(z) / max(z), abs=1e-10)
-    assert probe.isotropy(x) > probe.isotropy(x + 3)
-    cross = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
-    assert probe.isotropy(cross) == pytest.approx(1)
-    assert math.isnan(probe.isotropy(np.zeros((3, 2))))
-
-
+# --- the collapse monitor ---
 def test_collapse_is_named_with_its_first_step():
     rng = np.random.default_rng(0)
     healthy = rng.normal(size=(200, 32))
