@@ -26,7 +26,7 @@ def test_it_runs_without_any_run(path, smoke_study, monkeypatch):
 def made_up(section, profile, seeds=None) -> list[tuple]:
     """Runs with records that nobody made, as `tables.looked_up` has them."""
     tasks = [f"{task} test all" for task in "STS12 STS13 STS15 STS-B".split()]
-    tasks += "sts_avg sts_last sts_dev outside_avg open_avg".split()
+    tasks += "sts_avg sts_last sts_dev outside_avg".split()
     tasks += ["TREC test", "transfer_avg", "transfer_dev_avg"]
     shapes = "alignment uniformity effective_rank mean_cosine cosine_spread".split()
     aged = {"retained": [1.0, 0.5], "n": [64, 64]}
