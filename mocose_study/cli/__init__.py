@@ -49,7 +49,9 @@ def main() -> None:
             os.environ["MOCOSE_DATA"] = os.path.abspath(folder)
         quieten()
         if hasattr(command, "data"):
-            check_data()
+            from mocose_study.data import sources
+
+            sources.folder()  # a folder that is none is said before anything begins
         command.main()
         # here, where it is known what to say of a closed pipe
         return sys.stdout.flush()
@@ -65,13 +67,6 @@ def main() -> None:
             raise
     sys.stderr.write(f"mocose: {said}\n")
     sys.exit(code)
-
-
-def check_data() -> None:
-    """Raises InputError where the data folder that is named is none."""
-    from mocose_study.data import sources
-
-    sources.folder()
 
 
 def quieten() -> None:

@@ -28,16 +28,18 @@ SHOWN = ("verdict", "effect", "low", "high", "n", "paper", "smallest")
 RULES = {"better": "a − b >", "equivalent": "|a − b| <", "best": "no b ahead by"}
 
 
-def of_section(section: Section, profile: str, seeds=None) -> pd.DataFrame:
+def of_section(
+    section: Section, profile: str, seeds=None, harm: str | None = None
+) -> pd.DataFrame:
     """A row a claim of a section: its text, the verdict, and the figures behind it.
 
-    range: empty, or why the section has none.
+    range: empty, or why the section has none. harm: `known_harm`, where it is known.
     """
     control, claims = claims_of(section.name)
     runs = table_of(section, profile, seeds)
     about = {"range": has_range(control, runs), "section": section.name}
     if not control and section.name != HARM[0]:  # which judges the harm itself
-        about["range"] = known_harm(profile)
+        about["range"] = known_harm(profile) if harm is None else harm
     found, about = verdicts(claims, runs), about | {"notebook": section.notebook}
     lines = []
     for claim in claims:
@@ -71,7 +73,8 @@ def known_harm(profile: str) -> str:
 
 def judged(profile: str, sections: Iterable[str] = SECTIONS) -> pd.DataFrame:
     """A row a claim of every section, see `of_section`."""
-    parts = [of_section(SECTIONS[name], profile) for name in sections]
+    harm = known_harm(profile)
+    parts = [of_section(SECTIONS[name], profile, harm=harm) for name in sections]
     return pd.concat([part for part in parts if len(part)], ignore_index=True)
 
 

@@ -24,13 +24,11 @@ DEFAULTS = 1  # Raise it whenever a default of Config changes, and put the old v
 FORMER: dict[int, dict] = {}  # under each number whose files were written with it.
 
 
-def run_id(config: Config) -> str:
-    """The run's name: its method, and a digest of all fields and of what they name."""
-    return run_ids([config])[0]
-
-
 def run_ids(configs: Iterable[Config]) -> list[str]:
-    """`run_id` of each. Files that several of them name are looked at once."""
+    """The runs' names: method, and a digest of all fields and of what they name.
+
+    Files that several of them name are looked at once.
+    """
     known, names = {}, []
     for config in configs:
         reads = choose(SYSTEMS, config.method, "method").reads

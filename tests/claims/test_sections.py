@@ -6,7 +6,7 @@ import pytest
 
 from mocose_study.config import PROFILES, InputError, configure
 from mocose_study.results.tables import table_of
-from mocose_study.runs.files import run_id
+from mocose_study.runs.files import run_ids
 from mocose_study.sections import FUNCTIONS, SECTIONS
 from mocose_study.sections.section import paper_table
 from mocose_study.sections.systems import FGSM
@@ -77,7 +77,7 @@ def test_the_points_are_all_rows_of_the_papers_table(name):
 def test_the_command_line_gives_the_run_of_the_point(name, label, preset, fields):
     """`mocose run --profile P --FIELD V` is the section's point with that value."""
     own = configure("tiny", preset, seed=3, **fields)
-    assert run_id(own) == run_id(SECTIONS[name].config(label, "tiny", 3))
+    assert run_ids([own]) == run_ids([SECTIONS[name].config(label, "tiny", 3)])
 
 
 def name_of(value) -> str:

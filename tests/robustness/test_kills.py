@@ -20,7 +20,7 @@ from mocose_study.data.atomic import sweep
 from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.runs import pool
 from mocose_study.runs import run as runs
-from mocose_study.runs.files import read_run, run_file, run_id
+from mocose_study.runs.files import read_run, run_file, run_ids
 
 fork = multiprocessing.get_context("fork")  # what is imported is there already
 
@@ -47,7 +47,7 @@ def test_kills_lose_no_run_and_change_no_number(small, study, kills, steps, seed
     sizes = {"steps": steps, "eval_every": steps // 2}
     configs = [small(seed=seed, **sizes) for seed in range(seeds)]
     began = time.monotonic()
-    unbroken = {run_id(c): read_run(made(c, "whole")) for c in configs}
+    unbroken = {run_ids([c])[0]: read_run(made(c, "whole")) for c in configs}
     span, rng = time.monotonic() - began, random.Random(0)
     folder, finished = study / "data" / "runs" / "kills", {}
     for attempt in range(kills + 1):

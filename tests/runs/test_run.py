@@ -19,7 +19,7 @@ from mocose_study.data import benchmarks
 from mocose_study.data.git import code_at
 from mocose_study.fast import processor
 from mocose_study.runs import files, measure, run
-from mocose_study.runs.files import finite, read_run, read_whole, run_file, run_id
+from mocose_study.runs.files import finite, read_run, read_whole, run_file, run_ids
 from mocose_study.runs.progress import seconds_of
 
 PINNED = "edd0d6e414cd0013"  # of all defaults; see the test that reads it
@@ -211,7 +211,7 @@ def test_a_grid_skips_what_is_done_and_goes_on_behind_what_fails(
             raise FloatingPointError("the loss is nan at step 2: training diverged")
         return real(config, *rest)
 
-    told = f"1 of 2 runs failed; {run_id(failing)}: the loss is"
+    told = f"1 of 2 runs failed; {run_ids([failing])[0]}: the loss is"
     with monkeypatch.context() as once, pytest.raises(InputError, match=told):
         once.setattr(run, "measured", measured)
         run.run_grid(configs, "quick", workers=0, bar=False)
