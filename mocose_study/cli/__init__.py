@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import sys
+from dataclasses import dataclass
 
 try:
     import tyro
@@ -17,6 +18,7 @@ except KeyboardInterrupt:
     sys.exit(130)
 
 
+@dataclass
 class Run:
     """One run: trains and measures a system, and prints its scores."""
 

@@ -25,7 +25,6 @@ class Run(Sized):
     # Folder for the trained encoder, which sentence-transformers and transformers load.
     save: Path | None = None
     push_to_hub: str | None = None  # With --save: uploads that folder under this name.
-    log: Path | None = None  # Folder for the training's curves, as CSV.
     # Each field of the Config; profile and preset give the defaults.
     config: OmitArgPrefixes[Config] = field(default_factory=Config)
 
@@ -39,7 +38,7 @@ class Run(Sized):
             use.make_repository(self.push_to_hub)
         run.prepare([self.config], bar=True)
         path = self.path()
-        for folder in filter(None, (path.parent, self.save, self.log)):
+        for folder in filter(None, (path.parent, self.save)):
             check_writable(folder)
         before = use.untrained(self.config)
         save = partial(use.save, target=self.save, name=self.push_to_hub)
@@ -50,8 +49,6 @@ class Run(Sized):
         use.show(record["metrics"])
         print(self.save or path)
         print(use.gain(before, record["metrics"]["sts_avg"]))
-        if self.log:
-            files.write_curves(record, self.log)
 
     def path(self) -> Path:
         from mocose_study.runs.files import run_file

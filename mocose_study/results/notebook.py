@@ -31,7 +31,8 @@ def open_section(
     """A section with numbers of one's own, and its runs.
 
     changes: fields for all of its points. Runs that are not of the study go to
-    runs/<profile>. Raises InputError for a name or value that is not possible.
+    runs/<profile>. A section that has none at the profile shows those of `tiny`. Raises
+    InputError for a name or value that is not possible.
     """
     check_parameters()
     choose(PROFILES, profile, "profile")
@@ -39,6 +40,9 @@ def open_section(
     listed = isinstance(seeds, list | tuple) and len(seeds) > 0
     if seeds is not None and not (listed and all(type(s) is int for s in seeds)):
         raise InputError(f"seeds = {seeds!r} is not possible; give None, or [0, 1].")
+    if chosen == SECTIONS[name] and not chosen.labels(profile):
+        print(f"profile {profile} has no runs of {name}; these are of {EVIDENCE}")
+        return Opened(chosen, EVIDENCE, seeds)
     opened = Opened(chosen, profile, seeds)
     if run_missing:
         opened.make()

@@ -12,8 +12,6 @@ from functools import cache
 from operator import attrgetter
 from pathlib import Path
 
-import pandas as pd
-
 from mocose_study.config import Config, InputError, choose
 from mocose_study.data.atomic import write_atomically
 from mocose_study.data.files import study_folder
@@ -121,11 +119,3 @@ def digest(record: dict) -> str:
 def finite(value):
     """The same with null for what strict JSON has no word for: NaN and infinities."""
     return json.loads(json.dumps(value), parse_constant=lambda _: None)
-
-
-def write_curves(record: dict, folder: Path) -> None:
-    """The training's curves as CSV: <run id>-history.csv and, with rows, -trajectory."""
-    for part in ("history", "trajectory"):
-        if rows := record["progress"].get(part):
-            path = folder / f"{record['id']}-{part}.csv"
-            pd.DataFrame(rows).to_csv(path, index=False)

@@ -156,7 +156,7 @@ def execute(notebook: str, profile: str) -> None:
     for parent in (made.parent, part.parent):
         parent.mkdir(parents=True, exist_ok=True)
     values = {"profile": profile}
-    if sections_of(notebook):
+    if "mine" in papermill.inspect_notebook(source):
         values["mine"] = {}  # "Try it" is for people
     options = {"kernel_name": "python3", "progress_bar": False, "cwd": study_folder()}
     options["extra_arguments"] = ["--IPKernelApp.log_level=50"]  # quiet at its end

@@ -10,7 +10,7 @@ def ema(decays=(0.5, 0.8, 0.85, 0.9, 0.95, 0.99)) -> Points:
     return base | {f"{decay:g}": {"ema_decay": decay} for decay in decays}
 
 
-@section("12_collapse", small=("0, 0.003", "0.85, 0.003"))
+@section("12_collapse", small=("0, 0.001", "0.85, 0.001"))
 def pace(decays=(0.0, 0.5, 0.85, 0.95, 0.99), rates=(1e-4, 3e-4, 1e-3, 3e-3)) -> Points:
     """From which learning rate on does averaging matter? A question of this study."""
     return {

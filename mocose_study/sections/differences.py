@@ -33,13 +33,13 @@ def walk(differences: Mapping[str, dict], names: Sequence[str], preset: str) -> 
     return {"base": {}, **points, "all of these": FGSM | {"preset": preset}}
 
 
-@section("13_published_vs_described", small=("base", "all of these"))
+@section("13_published_vs_described", small=())
 def to_code(differences=tuple(TO_CODE)) -> Points:
     """What is each difference between the base and the authors' code worth?"""
     return walk(TO_CODE, differences, "code")
 
 
-@section("13_published_vs_described", small=("base", "all of these"))
+@section("13_published_vs_described", small=())
 def to_described(differences=tuple(TO_DESCRIBED)) -> Points:
     """What is each difference between the base and the paper's letter worth?"""
     return walk(TO_DESCRIBED, differences, "described")

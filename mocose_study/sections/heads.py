@@ -11,7 +11,7 @@ def heads(projection_layers=(0, 1, 2, 3), predictor_layers=(1, 2, 3)) -> Points:
     )
 
 
-@section("05_heads", paper="mocose_table6a", small=("768",))
+@section("05_heads", paper="mocose_table6a", small=())
 def predictor_dim(widths=(256, 512, 768, 1024, 2048)) -> Points:
     """How wide must the heads' output be? MoCoSE Table 6.a, Figure 10.
 

@@ -116,7 +116,7 @@ def simcse_hard_negatives(weights=(0.5, 1.0, 2.0)) -> Points:
     }
 
 
-@section("21_simcse", common=SIMCSE, small=("64, 0.001",))
+@section("21_simcse", common=SIMCSE, small=())
 def simcse_batch(batch_sizes=(64, 128, 256), rates=(3e-4, 1e-3, 3e-3)) -> Points:
     """Does the batch matter, once the rate suits it? SimCSE A, Table A.1."""
     return crossed(batch_size=batch_sizes, lr=rates)

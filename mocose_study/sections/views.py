@@ -32,7 +32,7 @@ def augmentation(augmentations=tuple(AUGMENTATIONS)) -> Points:
     return {name: choose(AUGMENTATIONS, name, "augmentation") for name in augmentations}
 
 
-@section("06_augmentation", paper="mocose_table9", small=("0", "5e-09"))
+@section("06_augmentation", paper="mocose_table9", small=("5e-09",))
 def fgsm(epsilons=(0.0, 1e-9, 5e-9, 1e-8, 5e-8)) -> Points:
     """Does the strength of FGSM matter? MoCoSE Table 9.
 

@@ -68,7 +68,7 @@ PANELS = {  # of tyro
     "list encoders": "invalid choice 'encoders'",
     "bench --device tpu": "invalid choice 'tpu' for argument '--device'",
     "evaluate": "Required options",
-    "fly": "Invalid input",
+    "fly": "Unrecognized options: fly",
 }
 
 
