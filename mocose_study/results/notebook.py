@@ -10,7 +10,7 @@ from IPython import get_ipython
 from IPython.display import Markdown
 from transformers.utils.logging import disable_progress_bar
 
-from mocose_study.config import PROFILES, InputError, choose
+from mocose_study.config import PROFILES, choose
 from mocose_study.sections import FUNCTIONS, SECTIONS
 
 from . import ledger
@@ -37,9 +37,6 @@ def open_section(
     check_parameters()
     choose(PROFILES, profile, "profile")
     chosen = choose(FUNCTIONS, name, "section")(**numbers).changed(**(changes or {}))
-    listed = isinstance(seeds, list | tuple) and len(seeds) > 0
-    if seeds is not None and not (listed and all(type(s) is int for s in seeds)):
-        raise InputError(f"seeds = {seeds!r} is not possible; give None, or [0, 1].")
     if chosen == SECTIONS[name] and not chosen.labels(profile):
         print(f"profile {profile} has no runs of {name}; these are of {EVIDENCE}")
         return Opened(chosen, EVIDENCE, seeds)

@@ -37,19 +37,18 @@ FEW = {"corpus_size": 12_000, "tokens_per_batch": 4_096, "warmup_steps": 1}
 
 @dataclass(frozen=True)
 class Job:
-    """The runs of sections at a profile on one corpus, or an encoder, or its bench."""
+    """The runs of sections at a profile, or an encoder, or its bench."""
 
     name: str  # of the profile or the encoder
     sections: tuple[str, ...] = ()
     seeds: Sequence[int] | None = None  # None: the profile's
-    corpus: str = "wiki900k"
     sizes: dict | None = None  # of a BertConfig: random weights, timed
 
     def configs(self, steps: int | None = None) -> list[Config]:
         """Its runs; with `steps` so long only, on a small benchmark."""
         own = (SECTIONS[name].configs(self.name, self.seeds) for name in self.sections)
-        found = (c for configs in own for c in configs if c.corpus == self.corpus)
-        return list(dict.fromkeys(vary(c, **shorter(steps)) for c in found))
+        found = (vary(c, **shorter(steps)) for configs in own for c in configs)
+        return list(dict.fromkeys(found))
 
     def results(self, steps: int | None = None) -> list[str]:
         """A pattern below data/ for each file that shows how far it is."""
@@ -97,14 +96,11 @@ class Job:
         """Patterns of the files of the data folder that it reads."""
         if self.sizes is not None:
             return []
-        corpus = self.corpus if self.sections else PRETRAINING[self.name].corpus
+        corpus = "wiki900k" if self.sections else PRETRAINING[self.name].corpus
         return ["SHA256SUMS", "sts/*", Config.triplets, *CORPORA[corpus]]
 
 
 JOBS = {
-    "mini": Job("mini"),
-    "rate": Job("mini", ("rate",)),
-    "rate-documents": Job("mini", ("rate",), corpus="wiki_documents"),
     "headline": Job("tiny", ("full_length",)),  # mini has no range (`02_encoders`)
     "tables": Job("tiny", ("slices", "collapse", "ema", "heads", "queue", "distance")),
     "small": Job("small"),

@@ -78,9 +78,15 @@ class Section:
     def runs(self, profile: str, seeds=None) -> list[tuple[str, Config]]:
         """Label and Config of all runs, seed by seed, so that a part of them is of use.
 
-        What draws nothing runs with the first seed alone.
+        What draws nothing runs with the first seed alone. Raises InputError for seeds
+        that are no list of numbers.
         """
-        seeds = list(self.seeds_at(profile) if seeds is None else seeds)
+        seeds = self.seeds_at(profile) if seeds is None else seeds
+        listed = isinstance(seeds, list | tuple | range) and len(seeds) > 0
+        if not listed or any(type(seed) is not int for seed in seeds):
+            raise InputError(
+                f"seeds = {seeds!r} is not possible; give None, or [0, 1]."
+            )
         points = product(seeds, self.labels(profile))
         runs = [(label, self.config(label, profile, seed)) for seed, label in points]
         return [(x, c) for x, c in runs if c.seed == seeds[0] or draws(c)]
