@@ -43,13 +43,15 @@ class Profile:
     fields: dict
     width: int  # of its encoder's vectors; widths of points are multiples of it
     seeds: int  # of every point; fewer than five give no verdict
-    best: dict[str, float]  # the learning rate of systems that have one of their own
+    at_pace: dict[str, dict]  # fields of systems that have a best rate of their own
+    best: dict[str, dict]  # of those with a best rate and length
 
 
-def _profile(shared: str, width: int, seeds: int, best="", **own) -> Profile:
+def _profile(shared: str, width: int, seeds: int, at_pace="", best="", **own):
     """A table of `profiles.toml`, with the fields that it shares with others."""
-    rates = _READ["best"].get(best, {})
-    return Profile(_READ["shared"][shared] | own, width, seeds, rates)
+    rates = _READ["at_pace"].get(at_pace, {})
+    searched = rates | _READ["best"].get(best, {})
+    return Profile(_READ["shared"][shared] | own, width, seeds, rates, searched)
 
 
 _READ = tuples(read_toml(__package__, "profiles"))

@@ -20,7 +20,6 @@ from mocose_study.systems import SYSTEMS
 LOOK = read_toml(__package__, "style")
 OURS, PAPER, VERDICTS = (LOOK[name] for name in ("ours", "paper", "verdicts"))
 COLOURS = {system.label: system.colour for system in SYSTEMS.values()}
-WIDTH = 7.2  # inches
 DASHES, MARKS = ("-", "--", "-.", ":"), "osD^vP*X"
 
 
@@ -43,7 +42,7 @@ def styles(labels: Sequence[str]) -> dict[str, dict]:
     }
 
 
-def panel(height: float, columns: int = 1, width: float = WIDTH):
+def panel(height: float, columns: int = 1, width: float = 7.2):
     """An empty figure, inches high and wide, and its axes: one, or so many columns."""
     rc = LOOK["rc"] | {"figure.constrained_layout.use": True}
     sns.set_theme("paper", "whitegrid", font="DejaVu Sans", font_scale=1.15, rc=rc)

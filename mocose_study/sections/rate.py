@@ -16,7 +16,7 @@ TRAINED = {
 
 @section("02_encoders", seeds=[100], small=())
 def rate(
-    systems=tuple(TRAINED), rates=(1e-4, 3e-4, 1e-3, 3e-3), lengths=(300,)
+    systems=tuple(TRAINED), rates=(1e-4, 3e-4, 1e-3, 3e-3), lengths=(300, 1000)
 ) -> Points:
     """Which rate and length does dev like best for each system?"""
     return {

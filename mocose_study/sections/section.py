@@ -18,7 +18,7 @@ from mocose_study.data.files import shipped
 from mocose_study.systems import draws
 
 PAPERS_WIDTH = 768  # of BERT-base; widths of points are the paper's, and scale with it
-ABOUT = ("preset", "paper", "best")  # what a point has beside fields of a Config
+ABOUT = ("preset", "paper", "at_pace", "best")  # beside fields of a Config
 SMALL = ("smoke", "quick")  # profiles that run few points
 
 Points = Mapping[str, Mapping[str, Any]]
@@ -29,8 +29,8 @@ class Section:
     """The points of a section by label, and what they share.
 
     A point has the fields in which it differs from the base. It may have a `preset`,
-    as `paper` its name in the paper's table, where that is not its label, and as `best`
-    the system whose best learning rate at the profile it takes.
+    as `paper` its name in the paper's table, where that is not its label; as `best` the
+    system whose best rate and length it takes, or as `at_pace` that whose best rate.
     """
 
     name: str
@@ -50,16 +50,16 @@ class Section:
         point = choose(self.points, label, f"point of section {self.name}")
         point = {**self.common, **point}
         fields = {name: x for name, x in point.items() if name not in ABOUT}
-        if rate := size.best.get(point.get("best")):
-            fields = {"lr": rate, **fields}
+        searched = size.at_pace.get(point.get("at_pace"), {})
+        searched = searched | size.best.get(point.get("best"), {})
         if profile in SMALL:
             fields.pop("corpus_size", None)  # the embedded text is shorter
         if (dim := fields.get("predictor_dim", 0)) > 0:  # the Config refuses others
             fields["predictor_dim"] = round(dim * size.width / PAPERS_WIDTH) or 1
-        if self.length and "steps" not in fields:
-            fields["steps"] = round(self.length * size.fields["steps"])
+        if self.length:
+            searched = searched | {"steps": round(self.length * size.fields["steps"])}
         preset = point.get("preset", "study")
-        return configure(profile, preset, **fields, seed=seed)
+        return configure(profile, preset, **{**searched, **fields}, seed=seed)
 
     def labels(self, profile: str) -> list[str]:
         """The points that a profile runs."""

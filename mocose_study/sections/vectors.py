@@ -27,7 +27,7 @@ def transfer(
 ) -> Points:
     """Do the vectors serve other tasks, too? MoCoSE Table 2; SimCSE Table E.1."""
     named = {"untrained [CLS]": "cls", "untrained mean": "mean"}
-    points = points_of(systems)
+    points = points_of(systems, "at_pace")
     for label in named.keys() & points.keys():
         points[label] |= {"paper": f"{named[label]}, {BERT}"}
     return {label: fields | {"transfer": True} for label, fields in points.items()}

@@ -71,7 +71,7 @@ def test_the_points_are_all_rows_of_the_papers_table(name):
         ("predictor_dim", "2048", "study", {"predictor_dim": 341}),  # 2048 x 128 / 768
         ("collapse", "MoCoSE", "study", {"steps": 3_000}),
         ("rate", "CT, 0.0003, 300", "study", CT | {"lr": 3e-4, "steps": 300}),
-        ("main_results", "CT", "study", CT | {"lr": PROFILES["tiny"].best["CT"]}),
+        ("main_results", "CT", "study", CT | PROFILES["tiny"].best["CT"]),
     ],
 )
 def test_the_command_line_gives_the_run_of_the_point(name, label, preset, fields):
@@ -132,9 +132,11 @@ def test_the_papers_numbers_are_found_by_label():
 
 
 @pytest.mark.parametrize("profile", ["tiny", "mini"])
-def test_a_systems_best_rate_is_what_dev_liked_best(profile):
-    runs = table_of(SECTIONS["rate"], profile).dropna(subset="sts_dev")
+def test_a_systems_best_rate_and_length_are_what_dev_liked_best(profile):
+    size, runs = PROFILES[profile], table_of(SECTIONS["rate"], profile)
     runs["system"] = runs["label"].str.rsplit(", ", n=2).str[0]
-    best = runs.loc[runs.groupby("system")["sts_dev"].idxmax()]
-    own = best[best["lr"] != PROFILES[profile].fields["lr"]]
-    assert own.set_index("system")["lr"].to_dict() == PROFILES[profile].best
+    short = runs[runs["steps"] == size.fields["steps"]]
+    for table, part in ((size.at_pace, short), (size.best, runs)):
+        for row in part.loc[part.groupby("system")["sts_dev"].idxmax()].itertuples():
+            own = size.fields | table.get(row.system, {})
+            assert (own["lr"], own["steps"]) == (row.lr, row.steps), row.label
