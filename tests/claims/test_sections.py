@@ -125,18 +125,19 @@ def test_changes_and_one_more_point():
 
 def test_the_papers_numbers_are_found_by_label():
     assert SECTIONS["ema"].paper_values()["0.85"] == 76.49
-    assert SECTIONS["main_results"].paper_values()["MoCoSE"] == 77.27
     assert SECTIONS["main_results"].paper_values("STS12")["SimCSE"] == 68.40
     assert SECTIONS["simcse_dropout"].paper_values("STS-B dev")["same mask"] == 43.6
-    assert SECTIONS["pace"].paper_values() == {}
 
 
 @pytest.mark.parametrize("profile", ["tiny", "mini"])
 def test_a_systems_best_rate_and_length_are_what_dev_liked_best(profile):
-    size, runs = PROFILES[profile], table_of(SECTIONS["rate"], profile)
+    """Ties within 0.1 points go by the mean over two more seeds, too."""
+    size, runs = PROFILES[profile], table_of(SECTIONS["rate"], profile, [100, 101, 102])
     runs["system"] = runs["label"].str.rsplit(", ", n=2).str[0]
-    short = runs[runs["steps"] == size.fields["steps"]]
-    for table, part in ((size.at_pace, short), (size.best, runs)):
-        for row in part.loc[part.groupby("system")["sts_dev"].idxmax()].itertuples():
-            own = size.fields | table.get(row.system, {})
-            assert (own["lr"], own["steps"]) == (row.lr, row.steps), row.label
+    dev = runs.pivot_table("sts_dev", ["system", "steps", "lr"], "seed")
+    short = dev.xs(size.fields["steps"], level="steps", drop_level=False)
+    for table, part in ((size.at_pace, short), (size.best, dev)):
+        for system, own in part.groupby("system"):
+            tied = own[own[100] > own[100].max() - 0.1]
+            best = size.fields | table.get(system, {})
+            assert tied.mean(axis=1).idxmax() == (system, best["steps"], best["lr"])

@@ -29,7 +29,6 @@ def test_a_section_without_runs_says_so_and_shows_nothing(study, capsys):
     assert "no runs" in opened.verdicts().data
     assert "gives no verdicts" in open_section("ema", "quick").verdicts().data
     assert open_section("to_code", "quick").profile == "tiny"  # quick leaves it out
-    assert open_section("to_code", "quick", changes={"lr": 1e-4}).profile == "quick"
 
 
 def test_some_runs_make_table_figure_and_verdicts(study):
