@@ -47,7 +47,7 @@ class Profile:
     best: dict[str, dict]  # of those with a best rate and length
 
 
-def _profile(shared: str, width: int, seeds: int, at_pace="", best="", **own):
+def _profile(shared, width: int, seeds: int, at_pace="", best="", **own) -> Profile:
     """A table of `profiles.toml`, with the fields that it shares with others."""
     rates = _READ["at_pace"].get(at_pace, {})
     searched = rates | _READ["best"].get(best, {})
