@@ -125,8 +125,10 @@ def test_changes_and_one_more_point():
 
 def test_the_papers_numbers_are_found_by_label():
     assert SECTIONS["ema"].paper_values()["0.85"] == 76.49
+    assert SECTIONS["main_results"].paper_values()["MoCoSE"] == 77.27
     assert SECTIONS["main_results"].paper_values("STS12")["SimCSE"] == 68.40
     assert SECTIONS["simcse_dropout"].paper_values("STS-B dev")["same mask"] == 43.6
+    assert SECTIONS["pace"].paper_values() == {}
 
 
 @pytest.mark.parametrize("profile", ["tiny", "mini"])

@@ -143,8 +143,7 @@ def test_embed_refuses_vectors_without_numbers(study):
 # --- what must not be lost, or written elsewhere ---
 def test_a_disk_full_at_the_end_costs_no_training(small, study, eager, monkeypatch):
     """The save fails in a sentence, and the checkpoint stays."""
-    config = small()
-    again = Run(config=config, save=study / "mine", out=study / "own")
+    again = Run(config=small(), save=study / "mine", out=study / "own")
     with monkeypatch.context() as disk:
         disk.setattr(Encoder, "save", full)
         with pytest.raises(InputError, match=r"mine cannot be written .*No space left"):

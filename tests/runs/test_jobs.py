@@ -63,10 +63,9 @@ def test_the_jobs_of_a_gpu_run_here_two_steps_long(
     mocose, real_data, study, monkeypatch, name
 ):
     """One seed."""
-    few = replace(REAL[name], seeds=[0])
-    monkeypatch.setattr(jobs, "JOBS", {name: few})
+    monkeypatch.setattr(jobs, "JOBS", {name: replace(REAL[name], seeds=[0])})
     how = ["--steps", 2, "--seconds", 3_600, "--workers", 0, "--out", study / "out"]
-    number = len(few.configs(2))
+    number = len(jobs.JOBS[name].configs(2))
     assert f"{number:4} of {number:4} done" in mocose("--run", name, *how)
 
 
