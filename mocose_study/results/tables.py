@@ -60,7 +60,7 @@ def table_of(section: Section, profile: str, seeds=None) -> pd.DataFrame:
         row = {"label": label, **record["config"], **metrics}
         row["nearness_l2 dev"] = -np.linalg.norm(place - OPTIMUM)
         row["best_step"] = record["progress"].get("best_step")
-        row["finished"] = record["stamp"].get("finished")
+        row |= {name: record["stamp"].get(name) for name in ("finished", "device")}
         row["distance"], row["fixed"] = config.traceable_distance, not draws(config)
         undefined = [k for k, v in row.items() if v is None and k.endswith(SPEARMAN)]
         rows.append(row | dict.fromkeys(undefined, 0.0))
