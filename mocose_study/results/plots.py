@@ -130,7 +130,7 @@ def curves(
 
     A hollow mark is the first step, a filled one the last.
     """
-    figure, ax = style.panel(3.8)
+    figure, ax = style.panel(max(3.8, 0.26 * history["label"].nunique()))
     for label, line in style.styles(list(history["label"].drop_duplicates())).items():
         mark = line.pop("marker")
         runs = history[history["label"] == label]
@@ -166,7 +166,7 @@ def spectra(opened, _):
     values: dict[str, list] = {}
     for label, _, record in tables.records(*opened.asked):
         values.setdefault(label, []).append(record["spectrum"])
-    figure, ax = style.panel(3.6)
+    figure, ax = style.panel(max(3.6, 0.26 * len(values)))
     for label, line in style.styles(list(values)).items():
         for i, spectrum in enumerate(values[label]):
             look = {**line, "marker": "", "label": label if i == 0 else None}

@@ -133,13 +133,12 @@ def test_the_papers_numbers_are_found_by_label():
 
 @pytest.mark.parametrize("profile", ["tiny", "mini"])
 def test_a_systems_best_rate_and_length_are_what_dev_liked_best(profile):
-    """Ties within 0.1 points go by the mean over two more seeds, too."""
     size, runs = PROFILES[profile], table_of(SECTIONS["rate"], profile, [100, 101, 102])
     runs["system"] = runs["label"].str.rsplit(", ", n=2).str[0]
     dev = runs.pivot_table("sts_dev", ["system", "steps", "lr"], "seed")
     short = dev.xs(size.fields["steps"], level="steps", drop_level=False)
     for table, part in ((size.at_pace, short), (size.best, dev)):
         for system, own in part.groupby("system"):
-            tied = own[own[100] > own[100].max() - 0.1]
+            tied = own[own[100] > own[100].max() - 0.1]  # two more seeds decide
             best = size.fields | table.get(system, {})
             assert tied.mean(axis=1).idxmax() == (system, best["steps"], best["lr"])

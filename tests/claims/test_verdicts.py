@@ -106,8 +106,7 @@ def test_four_seeds_decide_nothing():
 
 def test_what_draws_nothing_needs_one_seed():
     fixed = frame(fixed=True, noise=[0.0], b=70, c=69)
-    moving = frame(a=71)
-    runs = pd.concat([fixed, moving])
+    runs = pd.concat([fixed, frame(a=71)])
     assert judge(claim(a="b", b=("c",)), runs).word == "supported"
     x = judge(claim(), runs)
     assert (x.word, x.n) == ("supported", 5)
@@ -162,8 +161,7 @@ def test_holm_widens_the_intervals_of_a_section_and_steps_down():
 
 
 def test_a_claim_without_runs_counts_in_the_family():
-    claims = [claim(), claim(a="gone", id="gone")]
-    told = verdicts(claims, frame(a=70.22, b=70))
+    told = verdicts([claim(), claim(a="gone", id="gone")], frame(a=70.22, b=70))
     assert [told[x].word for x in ("x", "gone")] == ["open", NO_RUNS]
     assert verdicts([], frame(a=70)) == {}
 

@@ -39,8 +39,7 @@ def test_encode_equals_the_definition_in_batches_of_any_size(folder, pooling):
     expected = torch.stack([one_by_one(encoder, s, pooling) for s in SENTENCES])
     torch.testing.assert_close(vectors, expected, rtol=1e-4, atol=1e-5)
     assert vectors.dtype == torch.float32
-    again = Encoder.load(folder, pooling).encode(SENTENCES)
-    assert np.array_equal(vectors, again)
+    assert np.array_equal(vectors, Encoder.load(folder, pooling).encode(SENTENCES))
     pairs, scores = open_pairs("images2014", 80), []
     sides = [list(pairs[c]) for c in ("sentence1", "sentence2")]
     for size in (1, 7, 128):

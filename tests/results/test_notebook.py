@@ -29,6 +29,7 @@ def test_a_section_without_runs_says_so_and_shows_nothing(study, capsys):
     assert "no runs" in opened.verdicts().data
     assert "gives no verdicts" in open_section("ema", "quick").verdicts().data
     assert open_section("to_code", "quick").profile == "tiny"  # quick leaves it out
+    assert open_section("to_code", "quick", changes={"lr": 1e-4}).profile == "quick"
 
 
 def test_some_runs_make_table_figure_and_verdicts(study):
@@ -103,8 +104,7 @@ def test_an_answer_has_numbers_of_the_runs_and_warns_of_another_verdict(study):
 
 
 def test_the_source_is_the_librarys():
-    text = source(ledger.counted, Opened.missing).data
-    assert text.count("```python\ndef ") == 2
+    assert source(ledger.counted, Opened.missing).data.count("```python\ndef ") == 2
 
 
 def test_one_more_point_is_trained_and_drawn(study, monkeypatch, capsys):

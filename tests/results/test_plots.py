@@ -76,6 +76,11 @@ def test_curves_are_the_mean_of_the_seeds_at_each_step():
     np.testing.assert_allclose(mean, [[-3, 0.2], [-5, 0.4]])
     # the seeds, their mean, and its first and last point
     assert len(plots.curves(history, "u", "u").axes[0].lines) == 3 + 1 + 2
+    many = pd.concat([history.assign(label=f"point {i}") for i in range(22)])
+    figure = plots.curves(many, "a")
+    figure.canvas.draw()
+    legend = figure.axes[0].get_legend().get_window_extent()
+    assert figure.bbox.y0 <= legend.y0 < legend.y1 <= figure.bbox.y1
 
 
 def test_a_matrix_puts_our_values_beside_the_papers_rows(study, monkeypatch):

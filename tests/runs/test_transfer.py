@@ -145,8 +145,7 @@ def test_f1_is_of_the_label_that_sorts_last_by_hand(monkeypatch):
         return np.tile([0, 1, *guess], (len(masks), len(strengths), 1))
 
     monkeypatch.setattr(transfer, "fit_predict", fit)
-    scores = transfer.score([x, x], frame)
-    assert scores["test F1"] == pytest.approx(100 * 4 / 7)
+    assert transfer.score([x, x], frame)["test F1"] == pytest.approx(100 * 4 / 7)
 
 
 def test_folds_are_sentevals_and_hold_each_row_out_once():
