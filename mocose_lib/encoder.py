@@ -139,7 +139,10 @@ class Encoder(nn.Module):
         texts, length = listed(sentences), max_length or self.max_length
         options = {"truncation": True, "max_length": length, "verbose": False}
         options |= {"return_attention_mask": False, "return_token_type_ids": False}
-        return self.tokenizer(texts, **options)["input_ids"] if texts else []
+        try:
+            return self.tokenizer(texts, **options)["input_ids"] if texts else []
+        except TypeError as cause:  # half of a surrogate pair
+            raise InputError("a sentence holds what is no Unicode text.") from cause
 
     def pad(self, ids: list[list[int]]) -> tuple[Ids, Mask]:
         """Token ids and mask on the device, as long as the longest sentence."""

@@ -1,5 +1,6 @@
 """Opens the model and tokenizer of a folder or the hub, or says what is wrong."""
 
+import os
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +19,7 @@ MOST_LAYERS = 1000  # a larger number is a damaged one, and takes minutes to bui
 def readable(name: str | Path):
     """Says in one sentence that a folder is damaged, or the hub has no such model."""
     why = f"encoder {str(name)!r} is no folder with a model"
-    if not Path(name).is_dir() and str(name).count("/") != 1:
+    if not os.path.isdir(name) and str(name).count("/") != 1:  # "" is none
         hub = "a name of the hub like 'google-bert/bert-base-uncased'"
         raise InputError(f"{why}; give one, or {hub}.")
     told = logging.get_verbosity()

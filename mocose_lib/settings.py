@@ -1,10 +1,12 @@
 """The numbers of MoCoSE: one frozen dataclass, each number with its range beside it."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Annotated, Literal
 
+import numpy as np
 from annotated_types import Interval
 from pydantic import TypeAdapter, ValidationError
 
@@ -138,10 +140,19 @@ def adapter(hint) -> TypeAdapter:
     return TypeAdapter(hint, config={"strict": True, "allow_inf_nan": False})
 
 
+def plain(value):
+    """The value with tuples for lists, and Python's numbers for NumPy's."""
+    if isinstance(value, Mapping):
+        return {name: plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return tuple(map(plain, value))
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def check(name: str, value, hint):
-    """The value, an int as a float where the type is one; InputError for all others."""
+    """The value, `plain`, or as a float where the type is one; else InputError."""
     try:
-        return adapter(hint).validate_python(value)
+        return adapter(hint).validate_python(plain(value))
     except ValidationError as cause:
         why = cause.errors()[0]["msg"].replace("Input", "it", 1)
         raise InputError(f"{name} = {value!r} is not possible: {why}.") from None

@@ -8,8 +8,7 @@ from torch import Generator, Tensor
 
 from .augment import distorted
 from .ema import decay_at, update_ema
-from .encoder import Encoder
-from .evaluation import staleness
+from .encoder import Encoder, listed
 from .fgsm import moved
 from .heads import stream
 from .loss import info_nce
@@ -20,7 +19,6 @@ from .shapes import Ids, Mask
 from .trainer import Progress, Trainer
 
 Tokens = list[list[int]]  # token ids of each sentence
-STALENESS_AT = (0.25, 0.5, 0.75)  # shares of the training at which it is measured
 
 
 class MoCoSE(Trainer):
@@ -50,9 +48,6 @@ class MoCoSE(Trainer):
 
     def step(self, rows: np.ndarray, step: int) -> None:
         train_step(self, *self.views(rows), step)
-        measured_at = [int(share * self.settings.steps) for share in STALENESS_AT]
-        if self.settings.queue_size and step in measured_at:
-            self.progress.staleness.append({"step": step, **staleness_of(self)})
 
     def views(self, rows: np.ndarray) -> tuple[Tokens, Tokens]:
         """Token ids of query and key for the rows of a batch: here the same."""
@@ -69,10 +64,14 @@ def train(
     """Trains `encoder` in place as MoCoSE and leaves the chosen weights in it.
 
     `options` are those of `Trainer.run`: evaluate, choose, probe, checkpoint, bar.
-    Raises InputError for too few sentences or too long ones, and FloatingPointError for
-    a loss that is not finite.
+    Raises InputError for too few sentences or too long ones, and where no weight may
+    change; FloatingPointError for a loss that is not finite.
     """
-    settings = settings or Settings()
+    settings, sentences = settings or Settings(), listed(sentences)
+    if len(set(sentences)) < 2:
+        raise InputError("training needs different sentences; these are all the same.")
+    if not any(p.requires_grad for p in encoder.parameters()):
+        raise InputError("all weights are frozen; call encoder.requires_grad_(True).")
     if (asked := settings.max_length) > (most := encoder.positions):
         raise InputError(f"max_length = {asked}, but the encoder reads {most}.")
     trainer = MoCoSE(settings, encoder, encoder.tokenize(sentences, asked))
@@ -164,17 +163,3 @@ def keys_anew(trainer: MoCoSE, generator: Generator) -> Tensor:
         view = make_view(trainer, trainer.target, ids, mask, generator)
         keys += trainer.ranks.gather(trainer.target(view))
     return torch.cat(keys)
-
-
-def staleness_of(trainer: MoCoSE) -> dict:
-    """How far the queued keys have drifted from what the target gives now, by age.
-
-    Draws from streams of its own: the training goes on as if nothing had been measured.
-    """
-    generator = stream(trainer.settings.seed, "staleness")
-    with torch.random.fork_rng():
-        passes = [keys_anew(trainer, generator) for _ in range(2)]
-    ages = trainer.queue.ages(trainer.progress.step)
-    n = min(len(passes[0]), len(ages))
-    keys = [x[:n].float().cpu().numpy() for x in (trainer.queue.keys, *passes)]
-    return staleness.drift(*keys, ages[:n].cpu().numpy())

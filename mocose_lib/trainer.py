@@ -31,7 +31,9 @@ class Progress:
     seconds: float = 0.0
     best_score: float | None = None  # None where no score chose the weights
     best_step: int = 0
-    staleness: list[dict] = field(default_factory=list)  # see evaluation/staleness.py
+    staleness: list[dict] = field(
+        default_factory=list
+    )  # step, what a subclass measures
     history: list[dict] = field(default_factory=list)  # step, loss, what was measured
     trajectory: list[dict] = field(default_factory=list)  # step, what the probe gave
 
@@ -126,6 +128,8 @@ class Trainer:
                 checkpoint.write(self.state())
         if self.best is not None:
             self.scored.load_state_dict(self.best)
+        elif choose and "score" in progress.history[-1]:
+            log.warning("no score is a number: the last weights stay, none were chosen")
         return progress
 
     def optimise(self, loss: Tensor, step: int) -> None:
@@ -152,10 +156,10 @@ class Trainer:
         if step % self.settings.eval_every and step != self.settings.steps:
             return
         if not math.isfinite(loss := self.loss.item()):
-            told = f"the loss is {loss} at step {step}: training diverged"
-            raise FloatingPointError(told)
+            raise FloatingPointError(f"training diverged at step {step}: loss {loss}")
         measured = evaluate(step) if evaluate and not self.ranks.rank else {}
-        if choose and measured and "score" not in measured:
+        named = isinstance(measured, Mapping)
+        if not named or (choose and measured and "score" not in measured):
             raise InputError("evaluate must return a 'score'; or set choose = False.")
         row = {"step": step, "loss": round(loss, 5), **_rounded(measured)}
         progress.history.append(row)

@@ -53,9 +53,7 @@ def step_seconds(steps: int, train: Callable, *arguments) -> float:
     """What a step of `train(*arguments)` takes, a mean of `steps` after WARM others."""
     ends = step_ends(WARM + steps, train, *arguments)
     if len(ends) < WARM + steps:
-        raise ValueError(
-            f"the training ended after {len(ends)} of {WARM + steps} steps"
-        )
+        raise ValueError(f"only {len(ends)} of {WARM + steps} steps were trained")
     return (ends[-1] - ends[WARM - 1]) / steps
 
 

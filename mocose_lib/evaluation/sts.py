@@ -15,7 +15,7 @@ from ..settings import InputError
 
 log = logging.getLogger(__name__)
 Encode = Callable[[Sequence[str]], np.ndarray]  # n sentences -> (n, dim)
-Table = Any  # dict of columns or DataFrame: score, sentence1, sentence2, maybe subset
+Table = Any  # columns score, sentence1, sentence2, maybe subset; see `checked`
 Benchmark = Mapping[str, Table]  # "STS12 test" -> its pairs
 
 
@@ -23,10 +23,12 @@ def evaluate(encode: Encode, benchmark: Benchmark) -> dict[str, float]:
     """The aggregations of each task, and "average": the mean over tasks of "all".
 
     `encode` is called once for all distinct sentences. Undefined scores are NaN, and
-    logged. Raises InputError for a table with a missing column, text, score or subset.
+    logged. Raises InputError as `checked`, for a benchmark without tables, and where
+    `encode` does not give a vector for each sentence.
     """
-    for name, table in benchmark.items():
-        check_table(name, table)
+    if not benchmark:
+        raise InputError("the benchmark has no tables; give {'my task': pairs}.")
+    benchmark = {name: checked(name, table) for name, table in benchmark.items()}
     scores = {}
     for name, similarity in similarities(encode, benchmark).items():
         for how, value in aggregate(benchmark[name], similarity).items():
@@ -39,8 +41,12 @@ def evaluate(encode: Encode, benchmark: Benchmark) -> dict[str, float]:
     return scores | {"average": float(np.mean(pooled))}
 
 
-def check_table(name: str, table: Table) -> None:
-    """Raises InputError with column and row of what is missing or of the wrong kind."""
+def checked(name: str, table: Table) -> Table:
+    """A dict of columns, a DataFrame, or what is one by `to_pandas`, as a Dataset is.
+
+    Raises InputError with column and row of what is missing or of the wrong kind.
+    """
+    table = table.to_pandas() if hasattr(table, "to_pandas") else table
     wanted = {"sentence1": str, "sentence2": str, "score": (int, float, np.number)}
     wanted |= {"subset": str} if "subset" in table else {}
     for column, kind in wanted.items():
@@ -51,8 +57,10 @@ def check_table(name: str, table: Table) -> None:
             sound = isinstance(value, kind) and not isinstance(value, bool)
             if not sound or (column == "score" and not np.isfinite(value)):
                 raise InputError(f"{name} has {value!r} as {column!r} of pair {row}.")
-    if not len(table["score"]):
-        raise InputError(f"{name} has no pairs.")
+    sizes = [len(table[column]) for column in wanted]
+    if not 0 < min(sizes) == max(sizes):
+        raise InputError(f"{name} needs pairs; {list(wanted)} have {sizes} rows.")
+    return table
 
 
 def similarities(encode: Encode, benchmark: Benchmark) -> dict[str, np.ndarray]:
@@ -100,7 +108,10 @@ def cached(encode: Encode) -> Encode:
 
     def encode_once(sentences: Sequence[str]) -> np.ndarray:
         if new := [s for s in dict.fromkeys(sentences) if s not in known]:
-            known.update(zip(new, encode(new), strict=True))
+            if len(vectors := encode(new)) != len(new):
+                asked = f"for {len(new)} sentences; it must give as many."
+                raise InputError(f"encode gave {len(vectors)} vectors {asked}")
+            known.update(zip(new, vectors, strict=True))
         return np.array([known[s] for s in sentences])
 
     return encode_once

@@ -164,10 +164,9 @@ class Jobs(Data):
     name: Positional[str] = ""  # Of a job; default: the first that is not done.
     run: bool = False  # Makes a piece of it.
     seconds: int = 540  # After these the piece is interrupted.
-    out: Path = Path("jobs")  # Folder for what it has made, at most 64 MiB.
+    out: Path = Path("jobs")  # Folder for what it has made.
     workers: int | None = None  # Processes side by side; default: one a core.
     steps: int | None = None  # Of each training, to try a job out in a folder apart.
-    carry: Path | None = None  # Copies the data that the job reads into this folder.
 
     def main(self) -> None:
         from mocose_study.bench import bench
@@ -181,12 +180,9 @@ class Jobs(Data):
         name = self.name or "".join(waiting[:1])
         if name:
             choose(jobs.JOBS, name, "job")
-        if self.carry and name:
-            jobs.carry(name, self.carry)
         if self.run and name:
             how = {"workers": self.workers, "bench": bench}
-            for file in jobs.make(name, self.seconds, self.out, self.steps, **how):
-                print(f"{file} is too large to go out, and stays here")
+            jobs.make(name, self.seconds, self.out, self.steps, **how)
             states = [row for row in jobs.states(self.steps) if row[0] == name]
         for job, done, total, seconds in states:
             mark = "  <- next" if waiting[:1] == [job] and not self.run else ""

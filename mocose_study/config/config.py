@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from importlib.resources import files
 from typing import Annotated, Any, Literal
 
-from mocose_lib.settings import InputError, Positive, Range, Settings, Share
+from mocose_lib.settings import InputError, Positive, Range, Settings, Share, plain
 
 MODELS = {  # of text augmentations: the paper's (A.1), but for paraphrases not XLNet
     "none": (),
@@ -99,15 +99,8 @@ def read_toml(package: str, name: str) -> dict:
     return tomllib.loads((files(package) / f"{name}.toml").read_text(encoding="utf-8"))
 
 
-def tuples(value):
-    """Lists within a value as tuples: JSON and TOML have lists only."""
-    if isinstance(value, Mapping):
-        return {name: tuples(part) for name, part in value.items()}
-    return tuple(map(tuples, value)) if isinstance(value, list) else value
-
-
 def known(values: Mapping) -> dict[str, Any]:
-    """Values of fields, with tuples for lists.
+    """Values of fields, `plain`.
 
     Raises InputError for a name that is no field, with the nearest one that is.
     """
@@ -115,7 +108,7 @@ def known(values: Mapping) -> dict[str, Any]:
         near, others = get_close_matches(name, FIELDS, 1), ", ".join(FIELDS)
         hint = f"did you mean {near[0]!r}?" if near else f"known are {others}."
         raise InputError(f"Config has no field {name!r}; {hint}")
-    return tuples(values)
+    return plain(values)
 
 
 def choose(table: Mapping, name: str, what: str):

@@ -7,6 +7,7 @@ tests. "real" is the papers' seven tasks, from the data folder or, at the revisi
 """
 
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -144,7 +145,7 @@ def test_tables(benchmark: str) -> Tables:
     `benchmark` is one of BENCHMARKS, or one's own files, separated by commas.
     """
     if benchmark not in BENCHMARKS:
-        return _own_tables(benchmark, "test")
+        return own_tables(own_files(benchmark), "test")
     tasks = STS if benchmark == "real" else OPEN_TESTS
     return {f"{task} test": sts_pairs(task, "test", benchmark) for task in tasks}
 
@@ -155,7 +156,7 @@ def dev_tables(benchmark: str, dev: str = "") -> Tables:
     Without `dev` they are STS-B dev of "real", and the captions of 2014 of all others.
     """
     if dev:
-        return _own_tables(dev, "dev")
+        return own_tables(own_files(dev), "dev")
     task = "STS-B" if benchmark == "real" else OPEN_DEV
     return {f"{task} dev": sts_pairs(task, "dev", benchmark)}
 
@@ -180,15 +181,14 @@ def outside_tables() -> Tables:
     return unseen(tables, "real") if tables else {}
 
 
-def _own_tables(names: str, split: str) -> Tables:
+def own_tables(files: Sequence[str], split: str) -> Tables:
     """Tables of files of one's own, each named after its file."""
-    files = own_files(names)
     for name in (name for name in files if not Path(name).is_file()):
         what = f"there is no benchmark {name!r}; choose one of {', '.join(BENCHMARKS)}"
         raise InputError(f"{what}, or give a file.")
     tables = {f"{Path(x).stem} {split}": read_pairs(Path(x)) for x in files}
     if len(tables) < len(files):
-        raise InputError(f"two files of {names!r} have the same name; rename one.")
+        raise InputError(f"two files of {files} have the same name; rename one.")
     return tables
 
 

@@ -55,9 +55,8 @@ def from_archive(name: str) -> pd.DataFrame:
                 (member,) = (n for n in names if f"/{n}".endswith(f"/{file}"))
                 text = archive.extractfile(member).read().decode(task["coding"])
                 lines = text.removesuffix("\n").split("\n")[task["header"] :]
-                parts.append(
-                    pd.Series(lines).str.extract(task["line"]).assign(**of_all)
-                )
+                rows = pd.Series(lines).str.extract(task["line"])
+                parts.append(rows.assign(**of_all))
         frame = pd.concat(parts, ignore_index=True)
         if frame.isna().any(axis=None):
             raise ValueError("a line has another form")

@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 from IPython.display import HTML
 
+from mocose_lib.settings import plain
 from mocose_study.claims.verdicts import WORDS, has_range, verdicts
 from mocose_study.config import PRESETS, Config, choose
-from mocose_study.config.config import tuples
 from mocose_study.data.git import line_times
 from mocose_study.sections import SECTIONS
 from mocose_study.sections import claims as claims_file
@@ -137,7 +137,7 @@ def unlike_the_authors(profile: str) -> pd.DataFrame:
             point = section.points[label]
             preset = PRESETS[point.get("preset", "study")]
             varied = {*OURS, *point, *section.common, *preset}
-            fields = tuples(record["config"])
+            fields = plain(record["config"])
             if fields["method"] == "mocose":
                 odd = [k for k in fields.keys() - varied if fields[k] != usual[k]]
                 found |= {(name, label, field, str(fields[field])) for field in odd}

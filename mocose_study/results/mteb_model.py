@@ -36,8 +36,8 @@ class MTEBModel(AbsEncoder):
     def mteb_model_meta(self) -> ModelMeta:
         vectors = np.asarray(self.sentences_to_vectors(list(PROBES)), np.float32)
         revision = hashlib.sha256(vectors.tobytes()).hexdigest()[:12]
-        about = {"name": f"{self.name}-{revision}", "revision": revision}
-        about["similarity_fn_name"] = ScoringFunction.COSINE
+        name, cosine = f"{self.name}-{revision}", ScoringFunction.COSINE
+        about = {"name": name, "revision": revision, "similarity_fn_name": cosine}
         return ModelMeta.create_empty(overwrites=about)
 
     def encode(self, inputs, **_) -> Float[np.ndarray, "n dim"]:

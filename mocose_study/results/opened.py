@@ -80,7 +80,7 @@ class Opened:
 
         Equation 4 beside what was measured after a quarter, a half and three quarters
         of the training, and the share that the oldest keys retain after a half of it
-        (`mocose_lib.evaluation.staleness`).
+        (`mocose_study.systems.staleness`).
         """
         shares = ("after 25 %", "after 50 %", "after 75 %")
         rows = []
@@ -146,8 +146,9 @@ class Opened:
     def verdicts(self, *others: "Opened") -> HTML | Markdown:
         """What the runs say to each claim, of other sections too."""
         if PROFILES[self.profile].seeds < 5:
-            told = "has one seed a point, so it gives no verdicts."
-            return Markdown(f"Profile {self.profile} {told}")
+            return Markdown(
+                f"Profile {self.profile} has one seed a point: no verdicts."
+            )
         parts = [ledger.of_section(*opened.asked) for opened in (self, *others)]
         table = pd.concat(parts, ignore_index=True)
         return ledger.as_html(table, f"{self.section.name}_{self.profile}")
@@ -165,15 +166,13 @@ class Opened:
         if not fields:
             return print("mine = {} trains nothing.")
         label = ", ".join(f"{name} {value}" for name, value in fields.items())
-        more = self.section.with_point(label, **fields)
+        # data of the transfer tasks are not in the repository
+        more = self.section.with_point(label, **fields).changed(transfer=False)
         labels = list(self.table().index) or list(self.section.points)
         rows = self.rows_of_a_figure(labels, reference)
-        reference = rows[-1]
+        reference, score = rows[-1], {}
         mine = {name: more.config(name, TRIED, 0) for name in (reference, label)}
-        # data of the transfer tasks are not in the repository
-        mine = {name: vary(config, transfer=False) for name, config in mine.items()}
         prepare(list(mine.values()))
-        score = {}
         for name, config in mine.items():
             path = run_file(config, TRIED, tables.own_folder(TRIED))
             with drawn_while_it_trains(name):

@@ -72,8 +72,7 @@ def notebooks(profile: str) -> dict[str, Path]:
     places = (committed, study_folder() / "data" / "executed" / profile)
     paths = {path.stem: path for place in places for path in place.glob("*.ipynb")}
     if not paths:
-        told = f"there are no notebooks in {committed}; a report needs a checkout."
-        raise InputError(told)
+        raise InputError(f"there are no notebooks in {committed}; use a checkout.")
     return {name: paths[name] for name in sorted(paths) if NAME.fullmatch(name)}
 
 

@@ -33,10 +33,8 @@ def run_ids(configs: Iterable[Config]) -> list[str]:
         fields = attrgetter("method", "benchmark", "dev", "transfer", *reads)
         if (named := fields(config)) not in known:
             known[named] = json.dumps(digests(config), sort_keys=True)
-        text = config.identity() + known[named]
-        names.append(
-            f"{config.method}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
-        )
+        text = (config.identity() + known[named]).encode()
+        names.append(f"{config.method}-{hashlib.sha256(text).hexdigest()[:12]}")
     return names
 
 

@@ -15,10 +15,9 @@ from pathlib import Path
 from transformers import BertConfig, BertModel
 
 from mocose_lib import evaluate
-from mocose_study.config import Config, InputError, configure, vary
+from mocose_study.config import Config, configure, vary
 from mocose_study.config.profiles import PRETRAINING
-from mocose_study.data import benchmarks, sources
-from mocose_study.data.corpora import CORPORA
+from mocose_study.data import benchmarks
 from mocose_study.data.files import cache_folder, shipped, study_folder
 from mocose_study.fast.processor import default_device
 from mocose_study.pretraining.pretrain import make_encoder
@@ -30,7 +29,6 @@ from .files import run_ids
 from .progress import left
 from .run import run_grid
 
-MOST = 64 << 20  # bytes that go in or come out
 TRIED = "data/cache/jobs"  # where jobs of a few steps are tried out
 FEW = {"corpus_size": 12_000, "tokens_per_batch": 4_096, "warmup_steps": 1}
 
@@ -56,18 +54,16 @@ class Job:
             return [f"runs/bench/{self.name}{half}-c*.json" for half in ("", "-bf16")]
         if not self.sections:
             return [f"encoders/{self.name}/pretraining.json"]
-        return [
-            f"runs/{self.name}/{name}.json" for name in run_ids(self.configs(steps))
-        ]
+        names = run_ids(self.configs(steps))
+        return [f"runs/{self.name}/{name}.json" for name in names]
 
     def made(self, steps: int | None = None) -> list[Path]:
-        """All that has come out so far: results first, then what goes on from there."""
+        """All that has come out so far: results, and what the next piece goes on from."""
         results = self.results(steps)
         more = [f"checkpoints/{Path(result).stem}.pt" for result in results]
         more += [] if self.sections else [f"encoders/{self.name}/*"]
         data = study_folder() / "data"
-        found = [path for pattern in results + more for path in data.glob(pattern)]
-        return sorted(dict.fromkeys(found), key=lambda path: path.suffix == ".pt")
+        return [path for pattern in results + more for path in data.glob(pattern)]
 
     def make(self, steps: int | None, workers: int | None, bench: Callable) -> None:
         if self.sizes is not None:
@@ -91,13 +87,6 @@ class Job:
         for precision in ("float32", "bf16"):
             run = configure("quick", encoder=str(folder), precision=precision)
             bench(run, default_device(), *((1, steps) if steps else (3, 20)))
-
-    def reads(self) -> list[str]:
-        """Patterns of the files of the data folder that it reads."""
-        if self.sizes is not None:
-            return []
-        corpus = "wiki900k" if self.sections else PRETRAINING[self.name].corpus
-        return ["SHA256SUMS", "sts/*", Config.triplets, *CORPORA[corpus]]
 
 
 JOBS = {
@@ -142,8 +131,8 @@ def states(steps: int | None = None) -> Iterator[tuple[str, int, int, float | No
         yield name, sum(done), len(done), seconds
 
 
-def make(name: str, seconds: int, out: Path, steps: int | None, **how) -> list[str]:
-    """A piece of a job. Returns what is made, but too large for `out`, by name.
+def make(name: str, seconds: int, out: Path, steps: int | None, **how) -> None:
+    """A piece of a job; what it has made goes to the same places below `out`.
 
     `how`: `workers`, and the function `bench`. No checkpoint is older than 10 seconds.
     """
@@ -157,38 +146,10 @@ def make(name: str, seconds: int, out: Path, steps: int | None, **how) -> list[s
             raise
     finally:
         signal.alarm(0)
-        left_out = copy(JOBS[name].made(steps), study_folder(), out)
-    return left_out
-
-
-def copy(files: Sequence[Path], source: Path, target: Path) -> list[str]:
-    """Copies files of a folder to the same places below another, MOST bytes at most.
-
-    Returns the names of those that do not fit.
-    """
-    size, left_out = 0, []
-    for path in files:
-        if size + path.stat().st_size > MOST:
-            left_out.append(path.name)
-            continue
-        size += path.stat().st_size
-        place = target / path.relative_to(source)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, place)
-    return left_out
-
-
-def carry(name: str, target: Path) -> None:
-    """Copies the data that a job reads into a folder.
-
-    Raises InputError where that is more than MOST bytes, or there is no data folder.
-    """
-    if (data := sources.folder()) is None:
-        raise InputError("there is no data folder; give --data or MOCOSE_DATA.")
-    files = [path for pattern in JOBS[name].reads() for path in data.glob(pattern)]
-    if left_out := copy(files, data, target):
-        what = f"{', '.join(left_out)} of the data of job {name} cannot be carried"
-        raise InputError(f"{what}; all of it may have {MOST >> 20} MiB.")
+        for path in JOBS[name].made(steps):
+            place = out / path.relative_to(study_folder())
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, place)
 
 
 def try_out() -> None:

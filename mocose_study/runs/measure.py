@@ -3,7 +3,6 @@
 import logging
 import platform
 import time
-from collections.abc import Iterable
 from dataclasses import asdict
 from importlib.metadata import version
 
@@ -12,7 +11,6 @@ import torch
 
 from mocose_lib.evaluation import evaluate
 from mocose_lib.evaluation.sts import Encode, cached, similarities
-from mocose_lib.trainer import Progress
 from mocose_study.config import Config
 from mocose_study.data import benchmarks
 from mocose_study.data.git import TIME, code_at
@@ -40,32 +38,19 @@ def measured(
     metrics = scores(encode, config) | probe.measure(encode, config.benchmark)
     metrics["cosine_spread dev"] = cosine_spread(encode, config)
     if progress.history:
-        metrics["sts_last"] = progress.history[-1]["test"]
-    if collapsed := probe.collapsed_since(progress.history):
-        log.warning("training collapsed at %s", collapsed)
+        metrics["sts_last"] = (last := progress.history[-1])["test"]
+        if probe.is_collapsed(last):
+            log.warning("training has collapsed: at its end %s", last)
     seconds = max(training, progress.seconds) + time.monotonic() - started
     return {
         "config": asdict(config),
         "inputs": digests(config),
         "metrics": {name: round(float(value), 4) for name, value in metrics.items()},
-        "spectrum": _rounded(probe.spectrum(encode, config.benchmark)),
-        "progress": plain(progress) | {"collapsed": collapsed},
+        "spectrum": probe.spectrum(encode, config.benchmark).round(4).tolist(),
+        "progress": asdict(progress),
         "seconds": round(seconds, 2),
         "stamp": stamp(device, codes),
     }
-
-
-def plain(progress: Progress) -> dict:
-    """The training's numbers; of the queue's staleness what tables read."""
-    kept = [
-        {"step": row["step"], "retained": _rounded(row["retained"]), "n": row["n"]}
-        for row in progress.staleness
-    ]
-    return asdict(progress) | {"staleness": kept}
-
-
-def _rounded(values: Iterable[float]) -> list[float]:
-    return [round(float(value), 4) for value in values]
 
 
 def scores(encode: Encode, config: Config) -> dict[str, float]:

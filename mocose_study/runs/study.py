@@ -101,8 +101,8 @@ def plan(profile: str, records: dict[Config, dict | None], workers: int) -> str:
     text = f"{profile}: {len(missing)} of {len(records)} runs to make"
     if not missing:
         return text
-    known = [record for record in records.values() if record]
-    known = known or trial(max(missing, key=lambda config: config.method == "mocose"))
+    slowest = max(missing, key=lambda config: config.method == "mocose")
+    known = [record for record in records.values() if record] or trial(slowest)
     large = configure(profile).encoder in encoders.PINNED
     side = 1 if large else min(workers or 1, len(missing))
     seconds = seconds_of(missing, known)

@@ -60,15 +60,14 @@ def score(parts: Sequence[Rows], table: Table) -> dict[str, float]:
     y = np.unique(np.asarray(table["label"]), return_inverse=True)[1]
     split = np.asarray(table["split"]).astype(str)
     if len(set(y[split != "test"])) < max(2, len(set(y))):
-        told = "the rows to learn from need two classes, and all that the test has."
-        raise InputError(told)
+        raise InputError("rows to learn from need two classes, and all of the test's.")
     if set(split) == {"all"}:
         fold = folds(y)
         each = [[fold == j for j in range(FOLDS) if j != i] for i in range(FOLDS)]
         fits = [chosen(x, y, fold != i, held) for i, held in enumerate(each)]
         right = [(guess == y)[fold == i].mean() for i, (_, guess) in enumerate(fits)]
-        dev = np.mean([accuracy for accuracy, _ in fits])
-        return {"dev": 100 * float(dev), "test": 100 * float(np.mean(right))}
+        both = {"dev": [accuracy for accuracy, _ in fits], "test": right}
+        return {split: 100 * float(np.mean(each)) for split, each in both.items()}
     train, test, held = split == "train", split == "test", [split == "dev"]
     if not held[0].any():
         fold = np.full(len(y), -1)
@@ -97,8 +96,7 @@ def chosen(x: Rows, y: Classes, train: np.ndarray, held: Sequence[np.ndarray]):
 def folds(y: Classes) -> Int[np.ndarray, " n"]:
     """Number of the fold that holds each row out: SentEval's own stratified folds."""
     if (few := np.bincount(y).min()) < FOLDS:
-        told = f"a class has {few} rows; {FOLDS} folds need as many at least."
-        raise InputError(told)
+        raise InputError(f"a class has {few} rows, fewer than the {FOLDS} folds.")
     fold = np.empty(len(y), int)
     splitter = StratifiedKFold(FOLDS, shuffle=True, random_state=SEED)
     for i, (_, held) in enumerate(splitter.split(y, y)):

@@ -12,6 +12,7 @@ from mocose_study.config import Config
 from mocose_study.fast.ranks import ranks
 from mocose_study.rewriting import text_augment
 
+from . import staleness
 from .base import Fitted, System, load_encoder, trained, training_ids
 
 OWN = """batch_negatives queue_size queue_init queue_growth queue_keys negatives_slice
@@ -23,7 +24,13 @@ augmentation_models augmentation_rate augmented_views"""
 
 
 class Training(Trainer):
-    """The views of a sentence may be rewritten."""
+    """The views of a sentence may be rewritten, and the queue's age is measured."""
+
+    def step(self, rows, step: int) -> None:
+        super().step(rows, step)
+        measured_at = [int(x * self.settings.steps) for x in staleness.MEASURED_AT]
+        if self.settings.queue_size and step in measured_at:
+            self.progress.staleness.append({"step": step, **staleness.measure(self)})
 
     def views(self, rows):
         return text_augment.views(self.ids[rows])

@@ -4,6 +4,8 @@ The papers say "STS-B" only. Here it is the dev split, which chooses checkpoints
 already, so that nothing is told of the test set during training.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 from jaxtyping import Float
 
@@ -47,20 +49,10 @@ def describe(x: geometry.Vectors) -> dict[str, float]:
     return {measure.__name__: measure(x) for measure in measures}
 
 
-def collapsed_since(history: list[dict]) -> str | None:
-    """The first step with collapsed embeddings, and why; None: never."""
-    for row in history:
-        cosine, rank = row.get("mean_cosine", 0.0), row.get("effective_rank", np.inf)
-        why = f"the effective rank is {rank:.2f} (limit {COLLAPSED_RANK})"
-        if np.isnan(cosine) or np.isnan(rank):
-            why = "the embeddings hold NaN or zero vectors"
-        elif cosine > COLLAPSED_COSINE:
-            like = f"the mean cosine of sentences is {cosine:.4f}"
-            why = f"{like} (limit {COLLAPSED_COSINE})"
-        elif rank >= COLLAPSED_RANK:
-            continue
-        return f"step {row['step']}: {why}"
-    return None
+def is_collapsed(x: Mapping[str, float]) -> bool:
+    """Whether vectors so described point one way, fill one direction, or hold NaN."""
+    spread = x["mean_cosine"] <= COLLAPSED_COSINE
+    return not (spread and x["effective_rank"] >= COLLAPSED_RANK)
 
 
 class Probe:

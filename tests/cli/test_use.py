@@ -109,7 +109,7 @@ def test_any_function_is_measured_on_any_files(study):
     wanted = evaluate(encode, {"x": benchmarks.read_pairs(file)})["average"]
     assert found == {"sts_avg": wanted, "snli2017 test all": wanted}
     assert len(use.measure(encode, use.pairs_of())) == 4  # the open ones
-    with pytest.raises(InputError, match="two files of pairs have the same name"):
+    with pytest.raises(InputError, match=r"two files of .* have the same name"):
         use.pairs_of([file, file])
 
 

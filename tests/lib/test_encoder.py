@@ -85,6 +85,7 @@ ODD = {  # behind iterators: tests check signatures, and refuse such lists
     "a list of texts, not one": lambda: pd.DataFrame({"sentence": SENTENCES}),
     "one of them is None": lambda: iter([SENTENCES[0], None]),
     "one of them is ('a', 'pair')": lambda: iter([("a", "pair")]),
+    "a sentence holds what is no Unicode text": lambda: ["half \ud800 a pair", ""],
 }
 
 

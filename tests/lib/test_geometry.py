@@ -1,14 +1,11 @@
-"""Geometry and staleness against plain loops and values by hand."""
+"""Geometry against plain loops and values by hand."""
 
-import json
 import math
 
 import numpy as np
 import pytest
 
 from mocose_lib.evaluation import geometry as g
-from mocose_lib.evaluation.staleness import drift
-from mocose_lib.queue import RANDOM
 
 
 @pytest.fixture
@@ -65,36 +62,3 @@ def test_nan_and_zero_vectors_give_nan_and_no_exception(x, bad):
     assert all(map(math.isnan, (g.uniformity(x), g.mean_cosine(x), g.alignment(x, x))))
     x[:] = bad
     assert np.isnan(g.singular_values(x)).all() and math.isnan(g.effective_rank(x))
-
-
-# --- staleness ---
-def drifting(turn, ages=4, batch=50, dim=64):
-    """Keys whose sentence's vector turns by `turn` radians per step of age."""
-    fresh, other = np.random.default_rng(0).normal(size=(2, ages * batch, dim))
-    fresh = g.unit(fresh)
-    other = g.unit(other - (other * fresh).sum(1, keepdims=True) * fresh)
-    age = np.repeat(np.arange(ages), batch)
-    angle = turn * age[:, None]
-    return np.cos(angle) * fresh + np.sin(angle) * other, fresh, age
-
-
-@pytest.mark.parametrize("turn", [0.0, 0.3, math.pi / 6])
-def test_drift_retains_what_is_known_and_random_entries_have_no_age(turn):
-    stored, fresh, ages = drifting(turn)  # of pi / 6: cosines 1, 0.87, 0.5, 0
-    ages[-50:] = RANDOM
-    columns = drift(stored, fresh, fresh, ages)
-    floor = g.mean_cosine(fresh)
-    left = np.clip((np.cos(turn * np.arange(3)) - floor) / (1 - floor), 0, 1)
-    assert columns["retained"] == pytest.approx(left) and columns["n"] == [50] * 3
-    assert json.dumps(columns)
-    assert not any(drift(stored, fresh, fresh, np.full_like(ages, RANDOM)).values())
-
-
-def test_dropout_is_no_drift_and_a_collapsed_target_retains_nothing():
-    """Keys as far from fresh ones as two fresh ones from each other are as new."""
-    rng, (stored, fresh, ages) = np.random.default_rng(1), drifting(0.0)
-    noisy = [x + 0.1 * rng.normal(size=x.shape) for x in (stored, fresh, fresh)]
-    assert g.unit(noisy[0])[0] @ g.unit(noisy[1])[0] < 0.8
-    assert min(drift(*noisy, ages)["retained"]) > 0.9
-    same = np.ones_like(fresh)
-    assert drift(same, same, same, ages)["retained"] == [0] * 4

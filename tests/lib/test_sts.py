@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+import datasets
 import numpy as np
 import pandas as pd
 import pytest
 from texts import open_pairs, rng
 
-from mocose_lib import Encoder
+from mocose_lib import Encoder, InputError
 from mocose_lib.evaluation import sts
 from mocose_lib.evaluation.sts import aggregate, cosine, evaluate, spearman
 from mocose_study.data import benchmarks
@@ -68,6 +69,22 @@ def test_evaluate_names_task_and_aggregation_and_averages_over_tasks():
     means = {"snli2017 test mean", "snli2017 test wmean", "average"}
     assert set(scores) == pooled | means
     assert scores["average"] == pytest.approx(sum(scores[name] for name in pooled) / 3)
+    columns = {name: datasets.Dataset.from_pandas(t) for name, t in tables.items()}
+    assert evaluate(vectors_of, columns) == scores
+
+
+PAIRS = {"score": [1, 2, 3.0], "sentence1": ["a", "b", "c"], "sentence2": ["d"] * 3}
+ODD = [
+    (vectors_of, {}, "the benchmark has no tables"),
+    (vectors_of, {"x": PAIRS | {"score": [1]}}, r"x needs pairs; .* have \[3, 3, 1\]"),
+    (lambda texts: vectors_of(texts[1:]), {"x": PAIRS}, "3 vectors for 4 sentences"),
+]
+
+
+@pytest.mark.parametrize(("encode", "tables", "why"), ODD)
+def test_what_cannot_be_scored_is_one_sentence(encode, tables, why):
+    with pytest.raises(InputError, match=why):
+        evaluate(encode, tables)
 
 
 def test_a_cached_encode_asks_for_each_sentence_once():

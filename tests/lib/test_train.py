@@ -31,7 +31,7 @@ def test_the_library_and_a_run_give_the_same_bits(small):
     fitted = fit(config, bar=False)
     assert same(fitted.encoder.state_dict(), encoder.state_dict())
     losses = [[row["loss"] for row in p.history] for p in (progress, fitted.progress)]
-    assert losses[0] == losses[1] and progress.staleness == fitted.progress.staleness
+    assert losses[0] == losses[1]
     average = evaluate(encoder.encode, benchmarks.test_tables("sample"))["average"]
     metrics = loads(made(config).read_text())["metrics"]
     assert metrics["sts_avg"] == round(average, 4)
@@ -81,9 +81,10 @@ def test_the_weights_that_are_left_are_the_chosen_ones(encoder, choose):
         return {"score": next(scores)}
 
     options = dict(evaluate=measure, choose=choose, bar=False)
-    with pytest.raises(InputError, match="evaluate must return a 'score'"):
-        without = options | {"evaluate": lambda step: {"mine": 1.0}, "choose": True}
-        train(encoder, open_sentences(64), Settings(**SMALL), **without)
+    for measured in ({"mine": 1.0}, 1.0):
+        without = options | {"evaluate": lambda step, x=measured: x, "choose": True}
+        with pytest.raises(InputError, match="evaluate must return a 'score'"):
+            train(encoder, open_sentences(64), Settings(**SMALL), **without)
     progress = train(encoder, open_sentences(64), Settings(**SMALL), **options)
     assert same(encoder.state_dict(), seen[1 if choose else 2])
     assert [row["step"] for row in progress.history] == [2, 4, 6]
@@ -91,9 +92,19 @@ def test_the_weights_that_are_left_are_the_chosen_ones(encoder, choose):
     assert kept == ((4, 30.0) if choose else (0, None))
 
 
-def test_more_tokens_than_the_encoder_reads_are_refused(encoder):
+def test_it_is_said_that_no_score_chose_the_weights(encoder, caplog):
+    options = dict(evaluate=lambda step: {"score": float("nan")}, bar=False)
+    train(encoder, open_sentences(64), Settings(**SMALL), **options)
+    assert "the last weights stay, none were chosen" in caplog.text
+
+
+def test_what_cannot_be_trained_is_one_sentence(encoder):
     with pytest.raises(InputError, match="max_length = 200, but the encoder reads 75"):
         train(encoder, open_sentences(64), Settings(max_length=200))
+    with pytest.raises(InputError, match="these are all the same"):
+        train(encoder, ["one text"] * 99)
+    with pytest.raises(InputError, match="all weights are frozen"):
+        train(encoder.requires_grad_(False), open_sentences(64))
 
 
 def test_evaluation_does_not_change_training(go):
@@ -109,15 +120,6 @@ def test_the_trajectory_has_what_each_probe_gave(go):
     last = progress.history[-1]
     assert progress.trajectory[-1] == {k: last[k] for k in ("step", "uniformity")}
     assert go().progress.trajectory == []
-
-
-def test_staleness_is_measured_at_three_quarters(go):
-    training = go(steps=8)
-    assert training.queue.ages(8).tolist() == [0] * 4 + [1] * 4 + [2] * 4
-    staleness = training.progress.staleness
-    assert [row["step"] for row in staleness] == [2, 4, 6]
-    assert staleness[-1]["n"] == [4, 4, 4]
-    assert go(**NO_QUEUE).progress.staleness == []
 
 
 VARIANTS = {

@@ -1,4 +1,4 @@
-"""Jobs for a GPU of limited time: what is next, a piece of it, what goes in and out."""
+"""Jobs for a GPU of limited time: what is next, a piece of it, what comes out."""
 
 import json
 import shutil
@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from mocose_lib import InputError
 from mocose_study import bench, cli
 from mocose_study.config.profiles import PRETRAINING, PROFILES
 from mocose_study.data.checkpoint import Checkpoint
@@ -120,29 +119,3 @@ def test_a_large_encoder_is_timed_in_both_precisions(mocose, study, monkeypatch)
     said = mocose("--run", "bert", "--steps", 1, "--out", study / "out")
     assert "2 of    2 done" in said
     assert len(list((study / "out/data/runs/bench").iterdir())) == 2
-
-
-def test_results_come_out_first_and_what_is_too_large_stays(study, monkeypatch):
-    folder, out = study / jobs.TRIED / "data" / "encoders" / "new", study / "out"
-    jobs.try_out()
-    folder.mkdir(parents=True)
-    for name, size in {"a.pt": 300, "weights": 200, "pretraining.json": 2}.items():
-        (folder / name).write_bytes(bytes(size))
-    monkeypatch.setattr(jobs, "MOST", 400)
-    assert jobs.copy(Job("new").made(), jobs.study_folder(), out) == ["a.pt"]
-    there = {path.name for path in (out / "data/encoders/new").iterdir()}
-    assert there == {"weights", "pretraining.json"}
-
-
-def test_a_job_carries_what_it_reads_and_no_more_than_fits(mocose, study, monkeypatch):
-    data, target = study / "real", study / "carried"
-    (data / "corpus").mkdir(parents=True)
-    for number in range(10):
-        (data / f"corpus/wiki_documents_{number:02}.txt.xz").write_bytes(bytes(9))
-    (data / "other").touch()
-    monkeypatch.setattr(jobs, "JOBS", {"mini": Job("mini")})
-    mocose("mini", "--carry", target, "--data", data)
-    assert len(list(target.glob("*/*"))) == 10 and not (target / "other").exists()
-    monkeypatch.setattr(jobs, "MOST", 80)
-    with pytest.raises(InputError, match=r"_08.txt.xz, .* of job mini cannot be carri"):
-        jobs.carry("mini", target)

@@ -14,7 +14,6 @@ from texts import ROOT, stop
 
 from mocose_lib import InputError, trainer
 from mocose_study.config import Config
-from mocose_study.config.config import tuples
 from mocose_study.data import benchmarks
 from mocose_study.data.git import code_at
 from mocose_study.fast import processor
@@ -45,7 +44,7 @@ def test_a_run_file_says_what_was_done_with_what(finished, study):
     config, path = finished
     assert path == run_file(config, "quick") and study in path.parents
     short, record = plain(path), read_run(path)
-    assert Config(**tuples(record["config"])) == config and record["id"] == path.stem
+    assert Config(**record["config"]) == config and record["id"] == path.stem
     fixture = {"encoder", "corpus_size", "benchmark", "eval_max_length"}
     assert set(short["config"]) <= fixture | {*SMALL}
     assert path.stat().st_size < 8_000 and path.read_text().count("\n") == len(short)
@@ -205,10 +204,10 @@ def test_a_grid_skips_what_is_done_and_goes_on_behind_what_fails(
 
     def measured(config, *rest):
         if config.seed == 4:
-            raise FloatingPointError("the loss is nan at step 2: training diverged")
+            raise FloatingPointError("training diverged at step 2: loss nan")
         return real(config, *rest)
 
-    told = f"1 of 2 runs failed; {run_ids([failing])[0]}: the loss is"
+    told = f"1 of 2 runs failed; {run_ids([failing])[0]}: training diverged"
     with monkeypatch.context() as once, pytest.raises(InputError, match=told):
         once.setattr(run, "measured", measured)
         run.run_grid(configs, "quick", workers=0, bar=False)

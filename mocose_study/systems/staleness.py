@@ -6,13 +6,31 @@ holds. Keys (n, dim) belong to the same sentences: `stored` are the queue's, `fr
 """
 
 import numpy as np
+import torch
 from jaxtyping import Float, Int
 
-from ..queue import RANDOM
-from .geometry import mean_cosine
-from .sts import cosine
+from mocose_lib.evaluation.geometry import mean_cosine
+from mocose_lib.evaluation.sts import cosine
+from mocose_lib.heads import stream
+from mocose_lib.queue import RANDOM
+from mocose_lib.train import MoCoSE, keys_anew
 
 Keys = Float[np.ndarray, "n dim"]
+MEASURED_AT = (0.25, 0.5, 0.75)  # shares of the training
+
+
+def measure(trainer: MoCoSE) -> dict[str, list[float]]:
+    """`drift` of the keys that are in the queue of a training.
+
+    Draws from streams of its own: the training goes on as if nothing had been measured.
+    """
+    generator = stream(trainer.settings.seed, "staleness")
+    with torch.random.fork_rng():
+        passes = [keys_anew(trainer, generator) for _ in range(2)]
+    ages = trainer.queue.ages(trainer.progress.step)
+    n = min(len(passes[0]), len(ages))
+    keys = [x[:n].float().cpu().numpy() for x in (trainer.queue.keys, *passes)]
+    return drift(*keys, ages[:n].cpu().numpy())
 
 
 def drift(
@@ -32,4 +50,4 @@ def drift(
     floor = mean_cosine(fresh)
     room = np.maximum(ceiling - floor, 1e-6)
     retained = np.where(room > 1e-6, ((near - floor) / room).clip(0, 1), 0.0)
-    return {"retained": retained.tolist(), "n": n.tolist()}
+    return {"retained": retained.round(4).tolist(), "n": n.tolist()}
