@@ -22,7 +22,7 @@ LIBRARY_NEEDS = set(
 # of these numbers may rise. Statements are held, too, so that packing does not pay.
 LINES = {"library": 1_583, "both": 8_980, "tests": 8_377, "file": 246, "function": 42}
 CODE = {"library": 1_084, "both": 5_996, "tests": 6_321}
-STATEMENTS = {"library": 1_099, "both": 5_899, "tests": 5_909}
+STATEMENTS = {"library": 1_099, "both": 5_899, "tests": 5_908}
 
 
 def sources(folder: Path) -> list[Path]:

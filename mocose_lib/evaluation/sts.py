@@ -23,11 +23,11 @@ def evaluate(encode: Encode, benchmark: Benchmark) -> dict[str, float]:
     """The aggregations of each task, and "average": the mean over tasks of "all".
 
     `encode` is called once for all distinct sentences. Undefined scores are NaN, and
-    logged. Raises InputError as `checked`, for a benchmark without tables, and where
+    logged. Raises InputError as `checked`, where no tables are given by name, and where
     `encode` does not give a vector for each sentence.
     """
-    if not benchmark:
-        raise InputError("the benchmark has no tables; give {'my task': pairs}.")
+    if not isinstance(benchmark, Mapping) or not benchmark:
+        raise InputError("tables need a name each; give {'my task': pairs}.")
     benchmark = {name: checked(name, table) for name, table in benchmark.items()}
     scores = {}
     for name, similarity in similarities(encode, benchmark).items():

@@ -49,8 +49,7 @@ NAMES = {  # ours: theirs
 }
 WORDS = "online_embeddings.word_embeddings.weight"
 AUTHORS, PYTHON = map(os.environ.get, ("MOCOSE_AUTHORS", "MOCOSE_AUTHORS_PYTHON"))
-NEEDED = "set MOCOSE_AUTHORS to a checkout of the authors' code, "
-NEEDED += "and MOCOSE_AUTHORS_PYTHON to a Python with transformers 4"
+NEEDED = "set MOCOSE_AUTHORS and MOCOSE_AUTHORS_PYTHON, as told at the top"
 there = pytest.mark.skipif(not (AUTHORS and PYTHON), reason=NEEDED)
 pytestmark = [pytest.mark.slow, there]
 

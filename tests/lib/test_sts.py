@@ -75,7 +75,8 @@ def test_evaluate_names_task_and_aggregation_and_averages_over_tasks():
 
 PAIRS = {"score": [1, 2, 3.0], "sentence1": ["a", "b", "c"], "sentence2": ["d"] * 3}
 ODD = [
-    (vectors_of, {}, "the benchmark has no tables"),
+    (vectors_of, {}, "tables need a name each"),
+    (vectors_of, pd.DataFrame(PAIRS), "tables need a name each"),
     (vectors_of, {"x": PAIRS | {"score": [1]}}, r"x needs pairs; .* have \[3, 3, 1\]"),
     (lambda texts: vectors_of(texts[1:]), {"x": PAIRS}, "3 vectors for 4 sentences"),
 ]
