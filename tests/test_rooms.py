@@ -20,13 +20,16 @@ LIBRARY_NEEDS = set(
 # The aims, in all lines, are 1,400 for the library, 6,700 for both packages and 7,000 for
 # tests. Only lines of code, without blank lines, comments and docstrings, meet them. None
 # of these numbers may rise. Statements are held, too, so that packing does not pay.
-LINES = {"library": 1_583, "both": 8_980, "tests": 8_377, "file": 246, "function": 42}
-CODE = {"library": 1_084, "both": 5_996, "tests": 6_321}
+LINES = {"library": 1_583, "both": 8_980, "tests": 8_375, "file": 246, "function": 42}
+CODE = {"library": 1_084, "both": 5_996, "tests": 6_317}
 STATEMENTS = {"library": 1_099, "both": 5_899, "tests": 5_908}
 
 
 def sources(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*.py"))
+
+
+BOTH = [*sources(LIBRARY), *sources(STUDY)]
 
 
 def imports(path: Path) -> set[str]:
@@ -86,8 +89,7 @@ def code_of(path: Path) -> tuple[int, int]:
 
 
 def test_the_house_is_as_small_as_promised():
-    both = sources(LIBRARY) + sources(STUDY)
-    parts = {"library": sources(LIBRARY), "both": both}
+    parts = {"library": sources(LIBRARY), "both": BOTH}
     for name, files in (parts | {"tests": sources(ROOT / "tests")}).items():
         lines, statements = map(sum, zip(*map(code_of, files), strict=True))
         assert lines <= CODE[name] and statements <= STATEMENTS[name], name
@@ -95,13 +97,10 @@ def test_the_house_is_as_small_as_promised():
 
 
 def test_no_line_is_kept_from_the_formatter():
-    every = [*sources(LIBRARY), *sources(STUDY)]
-    assert not [path for path in every if "# fmt:" in path.read_text(encoding="utf-8")]
+    assert not [path for path in BOTH if "# fmt:" in path.read_text(encoding="utf-8")]
 
 
-@pytest.mark.parametrize(
-    "path", [*sources(LIBRARY), *sources(STUDY)], ids=lambda p: p.stem
-)
+@pytest.mark.parametrize("path", BOTH, ids=lambda path: path.stem)
 def test_no_file_and_no_function_is_long(path):
     assert count(path) <= LINES["file"]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

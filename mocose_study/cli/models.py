@@ -44,9 +44,7 @@ class Embed:
         from mocose_study.results import use
 
         if sys.stdout.isatty():
-            what = "vectors are no text"
-            raise InputError(f"{what}; use `mocose embed MODEL FILE > vectors.npy`.")
+            raise InputError("vectors are no text; add `> vectors.npy` to the command.")
         if not self.file.is_file():
-            what = f"there is no file {str(self.file)!r}"
-            raise InputError(f"{what}; give a text with one sentence a line.")
+            raise InputError(f"{self.file} is no file; give a text, a sentence a line.")
         use.embed(use.encode_of(self.model), self.file, sys.stdout.buffer)

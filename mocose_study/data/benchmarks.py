@@ -68,7 +68,8 @@ def _read_pairs(path: Path, digest: str) -> pd.DataFrame:
     frame = read_table(path)
     if lost := [column for column in PAIR_COLUMNS if column not in frame]:
         needed = ", ".join(PAIR_COLUMNS)
-        raise InputError(f"{path} has no column {lost[0]!r}; it needs {needed}.")
+        what = f"it needs {needed}, with tabs between them."
+        raise InputError(f"{path} has no column {lost[0]!r}; {what}")
     score = pd.to_numeric(frame["score"], errors="coerce").astype(float)
     empty = frame.map(str.strip).eq("")
     quoted = frame.apply(lambda column: column.str.fullmatch('".*"".*"'))

@@ -181,9 +181,8 @@ class Opened:
         told = ", ".join(f"{name}: {value:.1f}" for name, value in score.items())
         print(f"{told} (profile {TRIED})")
         own = {f"yours: {label}": score[label] - score[reference]}
-        if not len(self.runs):
-            return None
-        return plots.beside_paper(self.runs, *rows, METRIC, own)
+        runs = self.runs
+        return plots.beside_paper(runs, *rows, METRIC, own) if len(runs) else None
 
 
 def _number(label: str) -> float:

@@ -67,9 +67,11 @@ def study(profile: str, wanted: str = "", workers: int | None = None) -> None:
 def notebooks(wanted: str = "") -> list[str]:
     """Notebooks of sections, by number or name; all without `wanted`.
 
-    Says which other notebooks are left out.
+    Says which other notebooks are left out. Raises InputError where there are none.
     """
     there = sorted(p.stem for p in (study_folder() / "notebooks").glob("[0-9]*.ipynb"))
+    if not there:
+        raise InputError(f"{study_folder()} has no notebooks; call it in a checkout.")
     known: dict[str, list[str]] = {}
     for name in there:
         if NAME.fullmatch(name):

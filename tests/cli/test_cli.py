@@ -57,7 +57,7 @@ SENTENCES = {  # of ours: one line, ending in a full stop or a question mark
     "bench --authors nowhere": "nowhere has no mocose.py; give a checkout",
     "evaluate no-such": "encoder 'no-such' is neither a folder",
     "evaluate no-such --sts mine.tsv": "there is no benchmark 'mine.tsv'",  # first
-    "embed no-such mine.txt": "there is no file 'mine.txt'",  # before the encoder
+    "embed no-such mine.txt": "mine.txt is no file; give a text",  # before the encoder
 }
 PANELS = {  # of tyro
     "run --steps many": "Error parsing --steps: invalid literal for int()",

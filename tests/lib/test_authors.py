@@ -131,8 +131,7 @@ def test_twenty_steps_are_those_of_the_authors_code(tiny, tmp_path, double, hori
     both = trained_by_both(encoder, open_sentences(64), settings, tmp_path)
     found = distances(*both)
     largest = max(found, key=found.get)
-    print(f"losses {found['losses']:.1e}, queue {found['queue']:.1e},", end=" ")
-    print(f"parameters {found[largest]:.1e} ({largest})")
+    print({name: found[name] for name in ("losses", "queue", largest)})
     assert found[largest] < 1e-10, found
 
 
@@ -153,8 +152,7 @@ def test_scores_are_those_of_the_authors_code(real_data, tmp_path):
         found.append([[ours, evaluate(encoder.encode, tables)["average"]], last])
         print(f"seed {seed}: ours, authors' {found[-1][0]}, losses {last}")
     for ours, authors in np.array(found).transpose(1, 2, 0):  # scores, then losses
-        print(f"ours {ours.mean():.2f} (sd {ours.std(ddof=1):.2f}), ", end="")
-        print(f"authors' {authors.mean():.2f} (sd {authors.std(ddof=1):.2f})")
+        print(*[(x.mean().round(2), x.std(ddof=1).round(2)) for x in (ours, authors)])
         apart = ttest_ind(ours, authors, equal_var=False).confidence_interval()
         assert apart.low < 0 < apart.high
 

@@ -185,15 +185,16 @@ def test_a_trial_measures_some_steps(study):
     assert not list(study.glob("data/runs/*")) and not list(study.glob("data/check*"))
 
 
-def test_what_a_study_lacks_is_one_sentence_before_anything_starts(folder, capsys):
+def test_what_a_study_lacks_is_one_sentence_before_it_starts(folder, monkeypatch):
     before = sorted(folder.rglob("*"))
-    with pytest.raises(
-        InputError, match="give the encoder 'google-bert/bert-base-uncased'"
-    ):
+    with pytest.raises(InputError, match="give the encoder 'google-bert/bert-base-unc"):
         make.study("base", "04", 0)
     assert sorted(folder.rglob("*")) == before
     with pytest.raises(InputError, match="there is no notebook '4'"):
         make.study("smoke", "4", 0)
+    monkeypatch.setenv("MOCOSE_STUDY", str(folder / "data"))
+    with pytest.raises(InputError, match="/data has no notebooks; call it in a check"):
+        make.study("smoke", "", 0)
 
 
 @pytest.mark.parametrize("profile", ["smoke", "quick"])
