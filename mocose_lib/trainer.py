@@ -31,9 +31,7 @@ class Progress:
     seconds: float = 0.0
     best_score: float | None = None  # None where no score chose the weights
     best_step: int = 0
-    staleness: list[dict] = field(
-        default_factory=list
-    )  # step, what a subclass measures
+    staleness: list[dict] = field(default_factory=list)  # what a subclass measures
     history: list[dict] = field(default_factory=list)  # step, loss, what was measured
     trajectory: list[dict] = field(default_factory=list)  # step, what the probe gave
 
