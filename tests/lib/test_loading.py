@@ -90,7 +90,7 @@ def test_a_damaged_encoder_is_one_clear_sentence(broken, kind):
         assert kind in said
 
 
-@pytest.mark.parametrize("name", ["nobody/no-such-encoder", "tiny", "no/such/folder"])
+@pytest.mark.parametrize("name", ["nobody/no-such-encoder", "tiny", "a/b/c", ""])
 def test_a_name_that_the_hub_cannot_have_is_never_asked_for(name, monkeypatch):
     said = "is no folder with a model, and the hub did not"
     if name.count("/") != 1:

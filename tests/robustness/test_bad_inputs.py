@@ -38,7 +38,7 @@ NOT_FOUND = [  # what a run needs; tests/cli has unknown names, tests/data files
     ({"method": "mocoso"}, "there is no method 'mocoso'; choose one of "),
     ({"corpus": "wiki900k"}, "wiki_sentences_00.txt.xz' needs a data folder; give --"),
     ({"corpus": "short.txt"}, "short.txt' has 3 sentences, but corpus_size = 64"),
-    ({"benchmark": "column.tsv"}, "column.tsv has no column 'score'; it needs score"),
+    ({"benchmark": "column.tsv"}, "column.tsv has no column 'score'; .* with tabs"),
     ({"benchmark": ""}, "benchmark = '' names no pairs; leave it out."),
     ({"eval_max_length": 100_000}, "eval_max_length = 100000, but .* only 75 tokens"),
     ({"transfer": True}, "the hub did not give senteval.tar of princeton-nlp"),
