@@ -7,7 +7,6 @@ tests. "real" is the papers' seven tasks, from the data folder or, at the revisi
 """
 
 import hashlib
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -67,9 +66,8 @@ def read_pairs(path: Path) -> pd.DataFrame:
 def _read_pairs(path: Path, digest: str) -> pd.DataFrame:
     frame = read_table(path)
     if lost := [column for column in PAIR_COLUMNS if column not in frame]:
-        needed = ", ".join(PAIR_COLUMNS)
-        what = f"it needs {needed}, with tabs between them."
-        raise InputError(f"{path} has no column {lost[0]!r}; {what}")
+        needed = f"it needs {', '.join(PAIR_COLUMNS)}, with tabs between them."
+        raise InputError(f"{path} has no column {lost[0]!r}; {needed}")
     score = pd.to_numeric(frame["score"], errors="coerce").astype(float)
     empty = frame.map(str.strip).eq("")
     quoted = frame.apply(lambda column: column.str.fullmatch('".*"".*"'))
@@ -146,7 +144,7 @@ def test_tables(benchmark: str) -> Tables:
     `benchmark` is one of BENCHMARKS, or one's own files, separated by commas.
     """
     if benchmark not in BENCHMARKS:
-        return own_tables(own_files(benchmark), "test")
+        return _own_tables(benchmark, "test")
     tasks = STS if benchmark == "real" else OPEN_TESTS
     return {f"{task} test": sts_pairs(task, "test", benchmark) for task in tasks}
 
@@ -157,7 +155,7 @@ def dev_tables(benchmark: str, dev: str = "") -> Tables:
     Without `dev` they are STS-B dev of "real", and the captions of 2014 of all others.
     """
     if dev:
-        return own_tables(own_files(dev), "dev")
+        return _own_tables(dev, "dev")
     task = "STS-B" if benchmark == "real" else OPEN_DEV
     return {f"{task} dev": sts_pairs(task, "dev", benchmark)}
 
@@ -182,14 +180,15 @@ def outside_tables() -> Tables:
     return unseen(tables, "real") if tables else {}
 
 
-def own_tables(files: Sequence[str], split: str) -> Tables:
+def _own_tables(names: str, split: str) -> Tables:
     """Tables of files of one's own, each named after its file."""
+    files = own_files(names)
     for name in (name for name in files if not Path(name).is_file()):
         what = f"there is no benchmark {name!r}; choose one of {', '.join(BENCHMARKS)}"
         raise InputError(f"{what}, or give a file.")
     tables = {f"{Path(x).stem} {split}": read_pairs(Path(x)) for x in files}
     if len(tables) < len(files):
-        raise InputError(f"two files of {files} have the same name; rename one.")
+        raise InputError(f"two files of {names!r} have the same name; rename one.")
     return tables
 
 

@@ -146,9 +146,7 @@ class Opened:
     def verdicts(self, *others: "Opened") -> HTML | Markdown:
         """What the runs say to each claim, of other sections too."""
         if PROFILES[self.profile].seeds < 5:
-            return Markdown(
-                f"Profile {self.profile} has one seed a point: no verdicts."
-            )
+            return Markdown(f"Profile {self.profile} gives no verdicts: one seed.")
         parts = [ledger.of_section(*opened.asked) for opened in (self, *others)]
         table = pd.concat(parts, ignore_index=True)
         return ledger.as_html(table, f"{self.section.name}_{self.profile}")
@@ -166,12 +164,13 @@ class Opened:
         if not fields:
             return print("mine = {} trains nothing.")
         label = ", ".join(f"{name} {value}" for name, value in fields.items())
-        # data of the transfer tasks are not in the repository
-        more = self.section.with_point(label, **fields).changed(transfer=False)
+        more = self.section.with_point(label, **fields)
         labels = list(self.table().index) or list(self.section.points)
         rows = self.rows_of_a_figure(labels, reference)
         reference, score = rows[-1], {}
         mine = {name: more.config(name, TRIED, 0) for name in (reference, label)}
+        # data of the transfer tasks are not in the repository
+        mine = {name: vary(config, transfer=False) for name, config in mine.items()}
         prepare(list(mine.values()))
         for name, config in mine.items():
             path = run_file(config, TRIED, tables.own_folder(TRIED))

@@ -123,9 +123,12 @@ def pairs_of(files: Sequence[Path] = ()) -> dict[str, pd.DataFrame]:
 
     Without any: the seven STS tasks, or the open ones where there is no data folder.
     """
-    if files:
-        return benchmarks.own_tables([*map(str, files)], "test")
-    return benchmarks.test_tables("real" if folder() else "open")
+    asked = files or ["real" if folder() else "open"]
+    tables = [benchmarks.test_tables(str(file)) for file in asked]
+    found = {name: pairs for part in tables for name, pairs in part.items()}
+    if len(found) < sum(map(len, tables)):
+        raise InputError("two files of pairs have the same name; rename one.")
+    return found
 
 
 def measure(encode: Encode, pairs: Mapping, with_transfer=False) -> dict[str, float]:

@@ -30,7 +30,8 @@ def measure(trainer: MoCoSE) -> dict[str, list[float]]:
     ages = trainer.queue.ages(trainer.progress.step)
     n = min(len(passes[0]), len(ages))
     keys = [x[:n].float().cpu().numpy() for x in (trainer.queue.keys, *passes)]
-    return drift(*keys, ages[:n].cpu().numpy())
+    columns = drift(*keys, ages[:n].cpu().numpy())
+    return {name: [round(x, 4) for x in column] for name, column in columns.items()}
 
 
 def drift(
@@ -50,4 +51,4 @@ def drift(
     floor = mean_cosine(fresh)
     room = np.maximum(ceiling - floor, 1e-6)
     retained = np.where(room > 1e-6, ((near - floor) / room).clip(0, 1), 0.0)
-    return {"retained": retained.round(4).tolist(), "n": n.tolist()}
+    return {"retained": retained.tolist(), "n": n.tolist()}

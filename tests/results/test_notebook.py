@@ -27,7 +27,7 @@ def test_a_section_without_runs_says_so_and_shows_nothing(study, capsys):
     assert all(table.empty for table in tables)
     assert opened.curves() is opened.matrix() is opened.spectra() is None
     assert "no runs" in opened.verdicts().data
-    assert "no verdicts" in open_section("ema", "quick").verdicts().data
+    assert "gives no verdicts" in open_section("ema", "quick").verdicts().data
     assert open_section("to_code", "quick").profile == "tiny"  # quick leaves it out
     assert open_section("to_code", "quick", changes={"lr": 1e-4}).profile == "quick"
 
