@@ -27,7 +27,7 @@ ifdef DATA
 with_data = MOCOSE_DATA="$$(cd "$$DATA" && pwd)" && export MOCOSE_DATA &&
 endif
 
-# a process a core: more threads would wait for each other
+# one process per core: more threads would wait for each other
 study test: export OMP_NUM_THREADS := 1
 
 .PHONY: study test test-slow report lab clean-quick

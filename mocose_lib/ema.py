@@ -12,8 +12,8 @@ from .settings import Settings
 def decay_at(step: int, settings: Settings) -> float:
     """The decay eta with which the target is updated before the forward pass of `step`.
 
-    Steps count from 1. It goes along half a cosine from `ema_decay`'s first value to
-    its second (section 4.1: from 0.75 to 0.95), and back behind `ema_horizon`.
+    Steps count from 1. The decay follows half a cosine from the first value of
+    `ema_decay` to the second (section 4.1: 0.75 to 0.95); after `ema_horizon` it turns.
     """
     start, end = settings.decays
     share = step / (settings.ema_horizon * settings.steps)

@@ -18,7 +18,7 @@ Pooling = Literal["cls", "cls_pooler", "mean", "first_last"]
 FIRST_TOKEN = ("cls", "cls_pooler")  # poolings that read the first token alone
 
 
-def states(
+def hidden_states(
     model: nn.Module,
     words: Words,
     mask: Mask | None,
@@ -27,8 +27,8 @@ def states(
 ) -> tuple[Tensor | None, Tensor]:
     """Outputs (batch, length, width) of embeddings and last layer; no mask: no padding.
 
-    The first is None unless it is pooled. A faster function may take this one's place
-    in `Encoder.states`; its second output may be (batch, 1, width) for FIRST_TOKEN.
+    The first is None unless it is pooled. A faster function may replace this one in
+    an `Encoder`; for FIRST_TOKEN its second output may be (batch, 1, width).
     """
     given = {"attention_mask": None if mask is None else mask.long()}
     given |= {"position_ids": positions, "inputs_embeds": words}
@@ -45,7 +45,7 @@ class Encoder(nn.Module):
     layer. `positions` is the number of tokens that the model can read.
     """
 
-    states: Callable = staticmethod(states)
+    hidden_states: Callable = staticmethod(hidden_states)
     save = saving.save
 
     def __init__(self, model: nn.Module, tokenizer, pooling="cls", max_length=128):
@@ -92,8 +92,8 @@ class Encoder(nn.Module):
             encoder.pooler_trained, encoder.dropout = bool(pooler), dropout
             first = {tokenizer(text)["input_ids"][0] for text in ("", "a")}
             if encoder.pooling in FIRST_TOKEN and len(first) > 1:
-                told = f"{name} puts no [CLS] before a sentence for {encoder.pooling!r}"
-                raise InputError(f"{told}; set pooling = 'mean'.")
+                what = f"{name} puts no [CLS] before a sentence for {encoder.pooling!r}"
+                raise InputError(f"{what}; set pooling = 'mean'.")
         return encoder.eval()
 
     @property
@@ -101,7 +101,7 @@ class Encoder(nn.Module):
         return self.model.get_input_embeddings().weight.device
 
     def words(self, ids: Ids) -> Words:
-        """Word embeddings alone: what FGSM and the cut-offs act on."""
+        """Word embeddings alone; FGSM and the cut-offs act on them."""
         return self.model.get_input_embeddings()(ids)
 
     def forward(
@@ -112,7 +112,7 @@ class Encoder(nn.Module):
             positions = positions + self.offset
         padded = None if bool(mask.all()) else mask
         given = (self.model, words, padded, positions, self.pooling)
-        embedded, tokens = self.states(*given)
+        embedded, tokens = self.hidden_states(*given)
         if self.pooling in FIRST_TOKEN:
             return tokens[:, 0]
         if self.pooling == "first_last":
@@ -135,7 +135,7 @@ class Encoder(nn.Module):
             raise InputError(f"{why} {self.model.config.model_type}; {instead}")
 
     def tokenize(self, sentences: Iterable[str], max_length: int | None = None):
-        """Token ids with special tokens, a list a sentence, cut to `max_length`."""
+        """Token ids with special tokens, one list per sentence, cut to `max_length`."""
         texts, length = listed(sentences), max_length or self.max_length
         options = {"truncation": True, "max_length": length, "verbose": False}
         options |= {"return_attention_mask": False, "return_token_type_ids": False}
@@ -145,7 +145,7 @@ class Encoder(nn.Module):
             raise InputError("a sentence holds what is no Unicode text.") from cause
 
     def pad(self, ids: list[list[int]]) -> tuple[Ids, Mask]:
-        """Token ids and mask on the device, as long as the longest sentence."""
+        """Token ids and mask on the device, padded to the longest sentence."""
         sizes = torch.tensor([len(tokens) for tokens in ids])
         mask = torch.arange(int(sizes.max())) < sizes[:, None]
         padded = torch.full(mask.shape, self.tokenizer.pad_token_id)

@@ -22,7 +22,7 @@ def readable(name: str | Path):
     if not os.path.isdir(name) and str(name).count("/") != 1:  # "" is none
         hub = "a name of the hub like 'google-bert/bert-base-uncased'"
         raise InputError(f"{why}; give one, or {hub}.")
-    told = logging.get_verbosity()
+    verbosity = logging.get_verbosity()
     logging.set_verbosity_error()  # of the weights, those that matter are checked
     try:
         yield
@@ -38,7 +38,7 @@ def readable(name: str | Path):
             said = f"encoder {str(name)!r} is damaged: {reason}."
         raise InputError(said) from cause
     finally:
-        logging.set_verbosity(told)
+        logging.set_verbosity(verbosity)
 
 
 def open_model(name: str | Path, layers: int | None, dropout: float, **where):
@@ -96,7 +96,7 @@ def adapt(config, known: int, dropout: float) -> None:
 
 
 def damages(model: nn.Module, tokenizer, report: dict):
-    """Whatever transformers would make up, or fail on in the middle of a training."""
+    """What transformers would invent, or fail on in the middle of a training."""
     if lost := [key for key in report["missing_keys"] if "pooler" not in key]:
         yield f"{len(lost)} of its weights are missing, as {lost[0]!r}"
     if not all(p.isfinite().all() for p in model.parameters()):
@@ -111,8 +111,8 @@ def damages(model: nn.Module, tokenizer, report: dict):
 
 
 def unlike_bert(name: str | Path, config, what: str) -> InputError:
-    told = f"encoder {str(name)!r} is a {config.model_type}, which {what}"
-    return InputError(f"{told}; give a model like BERT.")
+    message = f"encoder {str(name)!r} is a {config.model_type}, which {what}"
+    return InputError(f"{message}; give a model like BERT.")
 
 
 @torch.no_grad()

@@ -45,7 +45,7 @@ class NegativeQueue(nn.Module):
         self.keys = torch.cat([keys, self.keys[len(keys) :]])
 
     def _used(self) -> int:
-        """How many entries, from the newest, serve as negatives."""
+        """How many entries serve as negatives, counted from the newest."""
         if self.growth == "published" and self.count + self.init < self.size:
             return self.count + self.init
         return len(self.keys)

@@ -87,9 +87,9 @@ def _modules(encoder, normalize: bool):
 
 
 def noted(name: str | Path, named: str | None, revision: str | None) -> dict:
-    """What `save` or sentence-transformers left there.
+    """The settings that `save` or sentence-transformers left in a folder.
 
-    That is pooling, max_length, the subfolder of the model, the pooler's weights. Raises
+    They are pooling, max_length, the model's subfolder, the pooler's weights. Raises
     InputError for what is not applied here, unless a pooling is `named`.
     """
     quiet = ("missing_entries", "connection_errors", "gated_repo")
@@ -119,7 +119,7 @@ def noted(name: str | Path, named: str | None, revision: str | None) -> dict:
     if pooling not in POOLINGS:
         refused.append(f"pooling {pooling or 'that is missing'}")
     if refused and not named:
-        told = f"{name} has what is not applied here: {', '.join(refused)}"
-        raise InputError(f"{told}; name a pooling to leave it out.")
+        message = f"{name} has what is not applied here: {', '.join(refused)}"
+        raise InputError(f"{message}; name a pooling to leave it out.")
     length = bert.get("max_seq_length") or words.get("model_max_length", 128)
     return left | {"pooling": POOLINGS.get(pooling), "max_length": length}

@@ -32,7 +32,7 @@ Rate = Annotated[float, Range(0, 0.1)]  # learning rates; larger ones diverge
 class Settings:
     """How MoCoSE trains an encoder. The defaults are the authors' own settings.
 
-    Rate and steps alone suit a small encoder (theirs: 3e-5, a million sentences).
+    Only rate and steps are ours, for a small encoder (theirs: 3e-5, 15,625 steps).
     Raises InputError for wrong types, values out of range, and contradictions.
     """
 
@@ -140,19 +140,19 @@ def adapter(hint) -> TypeAdapter:
     return TypeAdapter(hint, config={"strict": True, "allow_inf_nan": False})
 
 
-def plain(value):
-    """The value with tuples for lists, and Python's numbers for NumPy's."""
+def canonical(value):
+    """The value with lists as tuples and NumPy's numbers as Python's."""
     if isinstance(value, Mapping):
-        return {name: plain(part) for name, part in value.items()}
+        return {name: canonical(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return tuple(map(plain, value))
+        return tuple(map(canonical, value))
     return value.item() if isinstance(value, np.generic) else value
 
 
 def check(name: str, value, hint):
-    """The value, `plain`, or as a float where the type is one; else InputError."""
+    """The value, `canonical`, or as a float where the type is one; else InputError."""
     try:
-        return adapter(hint).validate_python(plain(value))
+        return adapter(hint).validate_python(canonical(value))
     except ValidationError as cause:
         why = cause.errors()[0]["msg"].replace("Input", "it", 1)
         raise InputError(f"{name} = {value!r} is not possible: {why}.") from None

@@ -117,7 +117,7 @@ def train_step(
 def make_view(
     trainer: MoCoSE, branch: Branch, ids: Ids, mask: Mask, generator=None
 ) -> View:
-    """Word embeddings under cut-offs and shuffle, of the rows of this process."""
+    """Word embeddings of this process's rows, after cut-offs and shuffle."""
     words, generator = branch.encoder.words(ids), generator or trainer.generator
     return trainer.ranks.own(View(*distorted(words, mask, trainer.settings, generator)))
 
@@ -157,7 +157,7 @@ def fgsm_gradients(trainer: MoCoSE, view: View, sides, negatives: Tensor) -> lis
 
 @torch.no_grad()
 def keys_anew(trainer: MoCoSE, generator: Generator) -> Tensor:
-    """What the target gives now for the sentences behind the queue's keys."""
+    """The target's present keys for the sentences whose keys are in the queue."""
     keys = []
     for ids, mask in trainer.recent:
         view = make_view(trainer, trainer.target, ids, mask, generator)

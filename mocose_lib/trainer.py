@@ -25,7 +25,7 @@ Measure = Callable[[int], Mapping[str, float]]  # step -> numbers by name
 
 @dataclass
 class Progress:
-    """What a training has to show so far: plain numbers, part of each checkpoint."""
+    """What a training has measured so far: numbers that every checkpoint holds, too."""
 
     step: int = 0
     seconds: float = 0.0
@@ -57,7 +57,7 @@ class SingleProcess:
 
 
 class Trainer:
-    """All that a training step reads or changes: what a checkpoint has to hold.
+    """Everything that a training step reads or changes, and a checkpoint must hold.
 
     The optimiser trains `online` and the parameters `more`. `scored` is the module
     whose best weights are kept. Its `batch_loss(rows, generator)` gives the loss of

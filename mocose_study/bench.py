@@ -50,7 +50,7 @@ UNUSED = ("icecream", "nlpaug", "nlpaug.augmenter.word", "nlpaug.augmenter.sente
 
 
 def step_seconds(steps: int, train: Callable, *arguments) -> float:
-    """What a step of `train(*arguments)` takes, a mean of `steps` after WARM others."""
+    """Seconds of a step of `train(*arguments)`: a mean of `steps` after WARM."""
     ends = step_ends(WARM + steps, train, *arguments)
     if len(ends) < WARM + steps:
         raise ValueError(f"only {len(ends)} of {WARM + steps} steps were trained")
@@ -101,8 +101,8 @@ def sentence_transformers(config: Config, device: str) -> None:
 def authors_code(config: Config, device: str, folder: Path) -> None:
     """The authors' MoCoSE, all sentences padded to the greatest length.
 
-    Call it in a process of its own: it puts stand-ins where their code needs a GPU,
-    packages that no step uses, or what transformers has dropped since.
+    Call it in a separate process: it replaces what their code needs and no step uses,
+    a GPU, further packages, and what transformers has dropped since.
     """
     sys.modules.update({name: MagicMock() for name in UNUSED})
     BertPreTrainedModel.all_tied_weights_keys = {}
@@ -133,7 +133,7 @@ def authors_code(config: Config, device: str, folder: Path) -> None:
 
 
 def optimise(loss: Callable, model: torch.nn.Module, config: Config, examples) -> None:
-    """Trains for ever: a plain loop stands in for the trainers that the peers use."""
+    """Trains for ever, in a plain loop in place of the peers' own trainers."""
     model.train().float()  # the study's encoders are stored in float16
     trained = [p for p in model.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(trained, config.lr, weight_decay=config.weight_decay)
@@ -141,8 +141,8 @@ def optimise(loss: Callable, model: torch.nn.Module, config: Config, examples) -
     for start in cycle(range(0, len(examples) - size + 1, size)):
         optimizer.zero_grad()
         with torch.autocast(trained[0].device.type, torch.bfloat16, half):
-            found = loss(examples[start : start + size])
-        found.backward()
+            value = loss(examples[start : start + size])
+        value.backward()
         torch.nn.utils.clip_grad_norm_(trained, config.max_grad_norm)
         optimizer.step()
 
@@ -160,18 +160,18 @@ def turns(config: Config, device: str, steps: int, authors: Path | None) -> dict
     alone = vary(config, method="simcse", fgsm_epsilon=0.0)
     flops = step_flops(2, fit, config, None, device, False)
     kind = torch.bfloat16 if config.precision == "bf16" else torch.float32
-    found = {
+    timed = {
         "MoCoSE": partial(step, fit, config, None, device, False),
         "SimCSE": partial(step, fit, alone, None, device, False),
         "floor": lambda: flops / peak(device, kind=kind),
     }
     if find_spec("sentence_transformers"):
         theirs = partial(step, sentence_transformers, alone, device)
-        found["sentence-transformers"] = theirs
+        timed["sentence-transformers"] = theirs
     if authors:
         theirs = partial(step, authors_code, config, device)
-        found["authors' code"] = partial(authors_seconds, theirs, authors)
-    return found
+        timed["authors' code"] = partial(authors_seconds, theirs, authors)
+    return timed
 
 
 def run_parts(run: Config, device: str, step: float) -> dict[str, float]:
@@ -221,5 +221,5 @@ def table(record: dict) -> pd.DataFrame:
     """Milliseconds a step over the rounds; the ratio is to that of ours beside it."""
     ms = 1000 * pd.DataFrame(record["seconds"])
     ratio = ms / ms[[OURS.get(system, system) for system in ms]].to_numpy()
-    found = ms.agg(["median", "min", "max"]).T.assign(ratio=ratio.median())
-    return found.sort_values("median").rename_axis("system")
+    summary = ms.agg(["median", "min", "max"]).T.assign(ratio=ratio.median())
+    return summary.sort_values("median").rename_axis("system")

@@ -1,3 +1,3 @@
-"""From `encode` and tables to numbers; no module here knows where a benchmark lies."""
+"""From `encode` and tables to numbers; no module here knows where benchmarks are."""
 
 from .sts import evaluate as evaluate

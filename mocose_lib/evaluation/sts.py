@@ -34,15 +34,15 @@ def evaluate(encode: Encode, benchmark: Benchmark) -> dict[str, float]:
         for how, value in aggregate(benchmark[name], similarity).items():
             scores[f"{name} {how}"] = value
     if undefined := [name for name, score in scores.items() if np.isnan(score)]:
-        told = f"{len(undefined)} scores, as {undefined[0]!r}, are undefined"
+        message = f"{len(undefined)} scores, as {undefined[0]!r}, are undefined"
         why = "all similarities or gold scores are equal, or vectors are NaN or zero"
-        log.warning("%s: %s", told, why)
+        log.warning("%s: %s", message, why)
     pooled = [value for name, value in scores.items() if name.endswith(" all")]
     return scores | {"average": float(np.mean(pooled))}
 
 
 def checked(name: str, table: Table) -> Table:
-    """A dict of columns, a DataFrame, or what is one by `to_pandas`, as a Dataset is.
+    """The table: a dict of columns, a DataFrame, or anything that has `to_pandas`.
 
     Raises InputError with column and row of what is missing or of the wrong kind.
     """
@@ -51,8 +51,8 @@ def checked(name: str, table: Table) -> Table:
     wanted |= {"subset": str} if "subset" in table else {}
     for column, kind in wanted.items():
         if column not in table:
-            told = f"{name} has no column {column!r}; it needs {list(wanted)}."
-            raise InputError(told)
+            message = f"{name} has no column {column!r}; it needs {list(wanted)}."
+            raise InputError(message)
         for row, value in enumerate(table[column], 1):
             sound = isinstance(value, kind) and not isinstance(value, bool)
             if not sound or (column == "score" and not np.isfinite(value)):

@@ -79,18 +79,18 @@ class Verdict:
 def verdicts(claims: Sequence[Claim], runs: pd.DataFrame) -> dict[str, Verdict]:
     """The verdict of each claim of a section, by id.
 
-    `runs` has a row a run: label, seed, fixed, the columns of `STREAMS`, and metrics.
+    `runs` has one row per run: label, seed, fixed, columns of `STREAMS`, metrics.
     Raises InputError where a point has two runs of a seed.
     """
-    found: dict[str, Verdict] = {}
+    judged: dict[str, Verdict] = {}
     undecided, before = list(claims), math.inf
     while 0 < len(undecided) < before:
         before = len(undecided)
         level = 1 - (1 - LEVEL) / before
-        found |= {claim.id: judge(claim, runs, level) for claim in undecided}
+        judged |= {claim.id: judge(claim, runs, level) for claim in undecided}
         decided = (SUPPORTED, CONTRADICTED)
-        undecided = [c for c in undecided if found[c.id].word not in decided]
-    return found
+        undecided = [c for c in undecided if judged[c.id].word not in decided]
+    return judged
 
 
 def judge(claim: Claim, runs: pd.DataFrame, level: float = LEVEL) -> Verdict:
@@ -155,11 +155,11 @@ def has_range(control: Claim | None, runs: pd.DataFrame) -> str:
     """Why a section has no range; empty where the harm that everybody knows shows."""
     if control is None:
         return ""
-    found = judge(control, runs)
-    if found.word == SUPPORTED:
+    verdict = judge(control, runs)
+    if verdict.word == SUPPORTED:
         return ""
-    if found.word == NO_RUNS:
+    if verdict.word == NO_RUNS:
         return "the known harm has no runs"
-    size = f"{found.effect:.1f} [{found.low:.1f}, {found.high:.1f}]"
+    size = f"{verdict.effect:.1f} [{verdict.low:.1f}, {verdict.high:.1f}]"
     known = f"{control.a} against {control.b[0]}, {size}"
     return f"a known difference is too small here: {known}"

@@ -25,11 +25,11 @@ class Evaluate(Data):
     json: bool = False  # Prints JSON.
 
     def main(self) -> None:
-        from mocose_study.results import use
+        from mocose_study.results import models
 
-        pairs = use.pairs_of(self.sts)  # before the encoder, which takes longer
-        encode = use.encode_of(self.model, self.pooling)
-        use.show(use.measure(encode, pairs, self.transfer), self.json)
+        pairs = models.pairs_of(self.sts)  # before the encoder, which takes longer
+        encode = models.encode_of(self.model, self.pooling)
+        models.show(models.measure(encode, pairs, self.transfer), self.json)
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ class Embed:
 
     def main(self) -> None:
         from mocose_study.config import InputError
-        from mocose_study.results import use
+        from mocose_study.results import models
 
         if sys.stdout.isatty():
             raise InputError("vectors are no text; add `> vectors.npy` to the command.")
         if not self.file.is_file():
             raise InputError(f"{self.file} is no file; give a text, a sentence a line.")
-        use.embed(use.encode_of(self.model), self.file, sys.stdout.buffer)
+        models.embed(models.encode_of(self.model), self.file, sys.stdout.buffer)

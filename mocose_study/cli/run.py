@@ -30,25 +30,25 @@ class Run(Sized):
 
     def main(self) -> None:
         from mocose_study.fast.ranks import ranks
-        from mocose_study.results import use
+        from mocose_study.results import models
         from mocose_study.runs import files, run
 
         self.check(ranks().size)
         if self.push_to_hub:
-            use.make_repository(self.push_to_hub)
+            models.make_repository(self.push_to_hub)
         run.prepare([self.config], bar=True)
         path = self.path()
         for folder in filter(None, (path.parent, self.save)):
             check_writable(folder)
-        before = use.untrained(self.config)
-        save = partial(use.save, target=self.save, name=self.push_to_hub)
+        before = models.untrained(self.config)
+        save = partial(models.save, target=self.save, name=self.push_to_hub)
         run.make_run(self.config, path, None, True, save if self.save else None)
         if ranks().rank:
             return
         record = files.read_run(path)
-        use.show(record["metrics"])
+        models.show(record["metrics"])
         print(self.save or path)
-        print(use.gain(before, record["metrics"]["sts_avg"]))
+        print(models.gain(before, record["metrics"]["sts_avg"]))
 
     def path(self) -> Path:
         from mocose_study.runs.files import run_file

@@ -17,7 +17,7 @@ def _cost(missing, seconds: float | None) -> str:
 
 @dataclass(frozen=True)
 class Grid(Sized):
-    """All missing runs of sections. Without a section, lists them, and their cost."""
+    """Makes missing runs of sections. Without a section, lists them and their cost."""
 
     sections: Positional[tuple[str, ...]] = ()  # Of `mocose list sections`; or all.
     seeds: tuple[int, ...] | None = None  # Of every point; default: the profile's.
@@ -34,7 +34,7 @@ class Grid(Sized):
         known = [choose(SECTIONS, name, "section") for name in names]
         runs = [section.configs(self.profile, self.seeds) for section in known]
         if self.sections:
-            configs = [config for found in runs for config in found]
+            configs = [config for own in runs for config in own]
             done = run_grid(configs, self.profile, self.workers)
             return print(f"{len(done)} runs of profile {self.profile} are done")
         for name, configs in zip(names, runs, strict=True):
@@ -48,7 +48,7 @@ class Grid(Sized):
 
 @dataclass(frozen=True)
 class Study(Sized):
-    """What is missing of the study at a profile: runs, then executed notebooks."""
+    """Makes what the study lacks at a profile: runs, then executed notebooks."""
 
     notebooks: str = ""  # Those to make, as "04 20"; default: all.
     workers: int | None = None  # Processes side by side; default: as for `mocose grid`.
@@ -148,7 +148,7 @@ class Pretrain(Data):
 
         config = choose(PRETRAINING, self.profile, "pre-training profile")
         from mocose_study.pretraining.pretrain import make_encoder
-        from mocose_study.results.use import write_card
+        from mocose_study.results.models import write_card
 
         folder = self.folder or study_folder() / "data" / "encoders" / config.name
         if not self.card:
@@ -175,16 +175,16 @@ class Jobs(Data):
 
         if self.steps:
             jobs.try_out()
-        states = list(jobs.states(self.steps))
-        waiting = [name for name, done, total, _ in states if done < total]
+        rows = list(jobs.progress(self.steps))
+        waiting = [name for name, done, total, _ in rows if done < total]
         name = self.name or "".join(waiting[:1])
         if name:
             choose(jobs.JOBS, name, "job")
         if self.run and name:
             how = {"workers": self.workers, "bench": bench}
             jobs.make(name, self.seconds, self.out, self.steps, **how)
-            states = [row for row in jobs.states(self.steps) if row[0] == name]
-        for job, done, total, seconds in states:
+            rows = [row for row in jobs.progress(self.steps) if row[0] == name]
+        for job, done, total, seconds in rows:
             mark = "  <- next" if waiting[:1] == [job] and not self.run else ""
             then = _cost(done < total, seconds) + mark
             print(f"{job:16}{done:4} of {total:4} done{then}")

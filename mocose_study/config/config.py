@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from importlib.resources import files
 from typing import Annotated, Any, Literal
 
-from mocose_lib.settings import InputError, Positive, Range, Settings, Share, plain
+from mocose_lib.settings import InputError, Positive, Range, Settings, Share, canonical
 
 MODELS = {  # of text augmentations: the paper's (A.1), but for paraphrases not XLNet
     "none": (),
@@ -100,7 +100,7 @@ def read_toml(package: str, name: str) -> dict:
 
 
 def known(values: Mapping) -> dict[str, Any]:
-    """Values of fields, `plain`.
+    """The values of fields, as `canonical` has them.
 
     Raises InputError for a name that is no field, with the nearest one that is.
     """
@@ -108,7 +108,7 @@ def known(values: Mapping) -> dict[str, Any]:
         near, others = get_close_matches(name, FIELDS, 1), ", ".join(FIELDS)
         hint = f"did you mean {near[0]!r}?" if near else f"known are {others}."
         raise InputError(f"Config has no field {name!r}; {hint}")
-    return plain(values)
+    return canonical(values)
 
 
 def choose(table: Mapping, name: str, what: str):

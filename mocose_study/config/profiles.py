@@ -7,7 +7,7 @@ All of them stand in `profiles.toml`. A profile and a preset change fields of a 
 from dataclasses import dataclass
 from typing import Literal
 
-from mocose_lib.settings import plain
+from mocose_lib.settings import canonical
 
 from .config import Config, choose, known, read_toml
 
@@ -56,7 +56,7 @@ def _profile(shared, width: int, seeds: int, at_pace="", best="", **own) -> Prof
     return Profile(_READ["shared"][shared] | own, width, seeds, rates, searched)
 
 
-_READ = plain(read_toml(__package__, "profiles"))
+_READ = canonical(read_toml(__package__, "profiles"))
 PRESETS: dict[str, dict] = _READ["preset"]
 PROFILES = {name: _profile(**table) for name, table in _READ["profile"].items()}
 PRETRAINING = {n: PretrainConfig(n, **t) for n, t in _READ["pretraining"].items()}

@@ -1,7 +1,7 @@
 """Digests of what a Config names: benchmark, corpus, encoder, further files.
 
-They are part of a run's name, so that changed content is another run. Of what is not
-at hand, the committed `data/SHA256SUMS` says what the study's own runs have read.
+They are part of a run's name, so that changed content is another run. For files that
+are not here, the committed `data/SHA256SUMS` has what the study's own runs have read.
 """
 
 import hashlib
@@ -31,9 +31,9 @@ def digests(config: Config, reads: Iterable[str]) -> dict[str, str]:
     for field in reads:
         value = getattr(config, field)
         if field == "augmentation_models":
-            texts |= {name: encoders.digest(name) for name in value}
+            texts |= {name: encoders.fingerprint(name) for name in value}
         elif field == "encoder":
-            texts[field] = encoders.digest(value)
+            texts[field] = encoders.fingerprint(value)
         elif field == "corpus" and hub_name(value):
             texts[field] = revision_on_hub(value, "dataset") or value
         else:
@@ -43,9 +43,9 @@ def digests(config: Config, reads: Iterable[str]) -> dict[str, str]:
 
 
 def _files(names: Iterable[str], own: bool = True) -> str:
-    """The sha256 of each file: of a path (`own`), of data/open, or the data folder.
+    """The sha256 of each file: a path (`own`), or a file of data/open or data folder.
 
-    Of a file that is not here it is the one on record, else the hub's commit.
+    For a file that is not here: the one on record, else the hub's commit.
     """
     recorded, digests = checksums(shipped("SHA256SUMS").parent), ""
     for name in names:

@@ -165,7 +165,7 @@ def words_of(tokenizer) -> str:
 
 
 def mapped(key: str, table: datasets.Dataset, function, columns: dict):
-    """What `function` makes of a table's batches, made once for each `key`.
+    """The table that `function` makes of a table's batches, cached under `key`.
 
     Raises InputError when the cache cannot be written.
     """

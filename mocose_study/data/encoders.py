@@ -36,8 +36,8 @@ def source(name: str) -> Path:
     if folder := locate(name):
         return folder
     if name in OWN:
-        told = f"encoder {name!r} is not made yet"
-        raise InputError(f"{told}; `mocose pretrain --profile {name}` makes it.")
+        message = f"encoder {name!r} is not made yet"
+        raise InputError(f"{message}; `mocose pretrain --profile {name}` makes it.")
     revision = revision_of(name)
     with asking_the_hub(f"give the encoder {name!r}", "name a folder with a model"):
         for weights in WEIGHTS if revision else ():
@@ -57,10 +57,10 @@ def revision_of(name: str) -> str | None:
     return None if name in OWN else PINNED.get(name) or revision_on_hub(name)
 
 
-def digest(name: str) -> str:
+def fingerprint(name: str) -> str:
     """A text that changes with any weight, setting or word of an encoder.
 
-    Of an encoder of the hub it is the revision; the name where that is not known.
+    For an encoder of the hub it is the revision, or the name where none is known.
     """
     if not (folder := locate(name)):
         return revision_of(name) or name

@@ -18,7 +18,7 @@ def study_folder() -> Path:
 
 
 def cache_folder() -> Path:
-    """Whatever can be made again: token ids, rewritten texts, logs."""
+    """The folder of what can be made again: token ids, rewritten texts, logs."""
     return study_folder() / "data" / "cache"
 
 

@@ -48,6 +48,6 @@ def line_times(path: Path) -> list[str]:
     """
     if git(path.parent, "rev-parse", "--is-shallow-repository").strip() == "true":
         raise InputError("this clone is shallow; `git fetch --unshallow` mends that.")
-    told = git(path.parent, "blame", "-M", "--line-porcelain", path.name).splitlines()
-    seconds = [line.split()[1] for line in told if line.startswith("committer-time ")]
+    lines = git(path.parent, "blame", "-M", "--line-porcelain", path.name).splitlines()
+    seconds = [line.split()[1] for line in lines if line.startswith("committer-time ")]
     return [time.strftime(TIME, time.gmtime(int(second))) for second in seconds]

@@ -104,7 +104,7 @@ def from_hub(file: str) -> Path:
 
 @contextmanager
 def asking_the_hub(what: str, instead: str = "give a local folder with --data"):
-    """Says in one sentence that the hub did not do `what`, and what to do `instead`."""
+    """Turns any error into one sentence: the hub did not do `what`; do `instead`."""
     try:
         yield
     except Exception as cause:  # whatever the hub's client meets on its way

@@ -1,9 +1,9 @@
 """Faster forms of what an encoder does; `accelerate` puts them into one.
 
-Each gives what the plain form gives, up to the rounding of sums. Dropout draws other
-random numbers from the same distribution. `Config.fast = False` leaves them out.
+Their results are those of the plain forms, up to the rounding of sums. Dropout draws
+other random numbers, from the same distribution. `Config.fast = False` turns them off.
 """
 
-from .first_token import accelerate, states
+from .first_token import accelerate, hidden_states
 
-__all__ = ["accelerate", "states"]
+__all__ = ["accelerate", "hidden_states"]

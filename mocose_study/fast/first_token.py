@@ -1,8 +1,8 @@
 """A BERT's vector of the first token, without the last layer's work on all the others.
 
-Nobody reads the others where [CLS] is the sentence's vector. The last layer's query,
-and all behind it, are then those of one token. The result is the whole model's, up to
-the rounding of sums; with dropout, in distribution.
+Where [CLS] is the sentence's vector, nobody reads the last layer's other tokens. So its
+query, and everything after it, is computed for one token. The result is the whole
+model's, up to the rounding of sums; with dropout, in distribution.
 """
 
 import logging
@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from mocose_lib import encoder as plain
+from mocose_lib import encoder as whole
 from mocose_lib.shapes import Mask, Positions, Words
 
 from .dropout import PackedDropout, replace_dropout
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 KINDS = ("bert", "roberta", "xlm-roberta", "camembert")  # one structure, the same names
 
 
-def accelerate(encoder: plain.Encoder) -> None:
+def accelerate(encoder: whole.Encoder) -> None:
     """Puts the faster forms into `encoder`, in place.
 
     An encoder that is not built as BERT keeps its plain pass, and the log says so.
@@ -30,22 +30,22 @@ def accelerate(encoder: plain.Encoder) -> None:
     config = encoder.model.config
     usual = config.model_type in KINDS and not config.is_decoder
     if usual and config._attn_implementation == "sdpa":
-        encoder.states = states
+        encoder.hidden_states = hidden_states
     else:
-        told = "%s is not built as BERT: its plain, slower pass is used"
-        log.warning(told, config.model_type)
+        message = "%s is not built as BERT: its plain, slower pass is used"
+        log.warning(message, config.model_type)
 
 
-def states(
+def hidden_states(
     model: nn.Module,
     words: Words,
     mask: Mask | None,
     positions: Positions | None,
     pooling: str,
 ) -> tuple[Tensor | None, Tensor]:
-    """What `mocose_lib.encoder.states` gives, with less work."""
-    if pooling not in plain.FIRST_TOKEN:
-        return plain.states(model, words, mask, positions, pooling)
+    """What `mocose_lib.encoder.hidden_states` gives, with less work."""
+    if pooling not in whole.FIRST_TOKEN:
+        return whole.hidden_states(model, words, mask, positions, pooling)
     hidden = model.embeddings(inputs_embeds=words, position_ids=positions)
     seen = None if mask is None else mask[:, None, None]  # (batch, 1, 1, length)
     *body, last = model.encoder.layer

@@ -76,7 +76,7 @@ def new_model(config: PretrainConfig) -> BertForMaskedLM:
 
 
 class Pretraining(Trainer):
-    """A BERT that learns masked words. Its checkpoint has its losses and record, too."""
+    """A BERT that learns masked words. Its checkpoint has losses and record, too."""
 
     kept = ("best", "recipe", "losses", "record")
 
@@ -178,7 +178,7 @@ def make_encoder(
     training.save(folder)
     about = {
         "config": asdict(config),
-        "hardware": f"{processor(training.device)}, {torch.get_num_threads()} thread(s)",
+        "hardware": f"{processor(training.device)}, {torch.get_num_threads()} threads",
         "tokens_per_second": round(training.record["tokens"] / max(done.seconds, 0.1)),
         "step": done.step,
         "seconds": round(done.seconds, 1),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 from IPython.display import HTML
 
-from mocose_lib.settings import plain
+from mocose_lib.settings import canonical
 from mocose_study.claims.verdicts import WORDS, has_range, verdicts
 from mocose_study.config import PRESETS, Config, choose
 from mocose_study.data.git import line_times
@@ -31,7 +31,7 @@ RULES = {"better": "a − b >", "equivalent": "|a − b| <", "best": "no b ahead
 def of_section(
     section: Section, profile: str, seeds=None, harm: str | None = None
 ) -> pd.DataFrame:
-    """A row a claim of a section: its text, the verdict, and the figures behind it.
+    """One row per claim of a section: its text, the verdict, the numbers behind it.
 
     range: empty, or why the section has none. harm: `known_harm`, where it is known.
     """
@@ -40,16 +40,16 @@ def of_section(
     about = {"range": has_range(control, runs), "section": section.name}
     if not control and section.name != HARM[0]:  # which judges the harm itself
         about["range"] = known_harm(profile) if harm is None else harm
-    found, about = verdicts(claims, runs), about | {"notebook": section.notebook}
+    by_id, about = verdicts(claims, runs), about | {"notebook": section.notebook}
     lines = []
     for claim in claims:
         rule = {"rule": f"{RULES[claim.rule]} {claim.margin:g}"}
-        lines.append(vars(claim) | vars(found[claim.id]) | about | rule)
+        lines.append(vars(claim) | vars(by_id[claim.id]) | about | rule)
     return pd.DataFrame(lines).rename(columns={"text": "claim", "word": "verdict"})
 
 
-def told(judged: pd.DataFrame, claim: str, word: str, text: str, form=".1f") -> str:
-    """A person's sentence, which says the verdict `word`, with the runs' numbers.
+def sentence(judged: pd.DataFrame, claim: str, word: str, text: str, form=".1f") -> str:
+    """A person's sentence, filled with the runs' numbers; it says the verdict `word`.
 
     judged: rows of `of_section`. The text may hold {effect}, {low}, {high},
     {paper} and {n}. Where the runs say another verdict, a warning stands behind it.
@@ -72,7 +72,7 @@ def known_harm(profile: str) -> str:
 
 
 def judged(profile: str, sections: Iterable[str] = SECTIONS) -> pd.DataFrame:
-    """A row a claim of every section, see `of_section`."""
+    """One row per claim of every section, see `of_section`."""
     harm = known_harm(profile)
     parts = [of_section(SECTIONS[name], profile, harm=harm) for name in sections]
     return pd.concat([part for part in parts if len(part)], ignore_index=True)
@@ -94,12 +94,12 @@ def as_html(table: pd.DataFrame, name: str) -> HTML:
     if table.empty:
         return HTML("No claims.")
     table = table.reset_index(drop=True)  # classes go to rows by their numbers
-    shown = table[["where", "claim", "rule", *SHOWN, "reason", "range"]]
+    visible = table[["where", "claim", "rule", *SHOWN, "reason", "range"]]
     numbers = ["effect", "low", "high", "paper", "smallest"]
     ranged = table["range"].eq("")
     colors = table["verdict"].map(VERDICTS).where(ranged, "#999999")
     words = table["verdict"].where(ranged, "no range").str.replace(" ", "-")
-    look = shown.style.hide(axis="index").set_uuid(name)
+    look = visible.style.hide(axis="index").set_uuid(name)
     look = look.format("{:.2f}", subset=numbers, na_rep="")
     look = look.set_td_classes(words.rename("verdict").to_frame())  # of the site
     look = look.apply(lambda _: list("color: " + colors), subset=["verdict"])
@@ -107,38 +107,38 @@ def as_html(table: pd.DataFrame, name: str) -> HTML:
 
 
 def late(profile: str) -> pd.DataFrame:
-    """The claims whose rule is younger than a run that it judges: a row a claim, by id.
+    """The claims whose rule is younger than a run that it judges, one row each.
 
     Columns: written, when the row of the rule got its present text; older, how many of
     the `n` runs are older. Raises InputError where git cannot tell.
     """
     rules = rows().assign(written=line_times(RULES_FILE)[1:])
-    found = []
+    younger = []
     for name, section in SECTIONS.items():
         runs = table_of(section, profile).reindex(columns=["label", "finished"])
         for rule in rules[rules["section"] == name].itertuples():
             own = runs["label"].isin([rule.a, *rule.b.split(" | ")])
             finished = runs.loc[own, "finished"].dropna().astype(str)
             older = int((finished < rule.written).sum())
-            found.append((rule.id, rule.written, older, len(finished)))
-    table = pd.DataFrame(found, columns=["id", "written", "older", "n"]).set_index("id")
-    return table[table["older"] > 0]
+            younger.append((rule.id, rule.written, older, len(finished)))
+    table = pd.DataFrame(younger, columns=["id", "written", "older", "n"])
+    return table[table["older"] > 0].set_index("id")
 
 
 def unlike_the_authors(profile: str) -> pd.DataFrame:
     """Fields of MoCoSE's runs that are neither the authors' nor their section's.
 
-    A row a field of a point: section, label, field, value. The defaults of Config are
+    One row per such field: section, label, field, value. The defaults of Config are
     the authors' settings. Encoder, rate, steps and text are ours, and FGSM is off.
     """
-    usual, found = asdict(Config()), set()
+    usual, unlike = asdict(Config()), set()
     for name, section in SECTIONS.items():
         for label, _, record in records(section, profile):
             point = section.points[label]
             preset = PRESETS[point.get("preset", "study")]
             varied = {*OURS, *point, *section.common, *preset}
-            fields = plain(record["config"])
+            fields = canonical(record["config"])
             if fields["method"] == "mocose":
                 odd = [k for k in fields.keys() - varied if fields[k] != usual[k]]
-                found |= {(name, label, field, str(fields[field])) for field in odd}
-    return pd.DataFrame(sorted(found), columns=["section", "label", "field", "value"])
+                unlike |= {(name, label, field, str(fields[field])) for field in odd}
+    return pd.DataFrame(sorted(unlike), columns=["section", "label", "field", "value"])

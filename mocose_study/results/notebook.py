@@ -28,7 +28,7 @@ def open_section(
     run_missing: bool = False,
     **numbers,
 ) -> Opened:
-    """A section with numbers of one's own, and its runs.
+    """A section with its runs; `numbers` take the place of the paper's.
 
     changes: fields for all of its points. Runs that are not of the study go to
     runs/<profile>. A section that has none at the profile shows those of `tiny`. Raises
@@ -66,10 +66,10 @@ def check_parameters() -> None:
 def answer(section: str, *sentences: tuple[str, str, str]) -> Markdown:
     """The answer on a notebook's first screen: a person's sentences, the runs' numbers.
 
-    Each is (claim, verdict, text), see `ledger.told`.
+    Each is (claim, verdict, text), see `ledger.sentence`.
     """
     judged = ledger.of_section(SECTIONS[section], EVIDENCE)
-    return Markdown(" ".join(ledger.told(judged, *told) for told in sentences))
+    return Markdown(" ".join(ledger.sentence(judged, *given) for given in sentences))
 
 
 def source(*objects: Callable) -> Markdown:

@@ -43,11 +43,11 @@ class Opened:
 
     @property
     def runs(self) -> pd.DataFrame:
-        """A row a run that is done, see `tables.table_of`."""
+        """One row per finished run, see `tables.table_of`."""
         return tables.table_of(*self.asked)
 
     def missing(self) -> list[Config]:
-        """What its missing runs are made of."""
+        """The Configs of its missing runs."""
         runs = tables.looked_up(*self.asked)
         return [config for _, config, record in runs if not record]
 
@@ -60,12 +60,12 @@ class Opened:
         run_grid(own, self.profile, folder=tables.own_folder(self.profile))
 
     def table(self, metric: str = METRIC, places: int = 2) -> pd.DataFrame:
-        """Ours beside the paper's, a row a point."""
+        """Ours beside the paper's, one row per point."""
         table = tables.beside_paper(self.section, self.runs, metric)
         return table.apply(tables.aligned, places=places)
 
     def by_task(self) -> pd.DataFrame:
-        """A row a system: the mean of each test task, and what `table` says."""
+        """One row per system: the mean of each test task, and columns of `table`."""
         runs = self.runs
         tasks = [column for column in runs if column.endswith(" test all")]
         means = runs.groupby("label")[tasks].mean()
@@ -130,7 +130,7 @@ class Opened:
     def rows_of_a_figure(
         self, labels: list[str], reference: str, metric: str = METRIC
     ) -> tuple[list[str], dict[str, float], str]:
-        """Of a figure: its rows, the paper's numbers, and the point to differ from.
+        """The rows of a figure, the paper's numbers, and the point of reference.
 
         The paper's points have rows without our runs, too, so that own numbers stand
         beside them.
@@ -144,7 +144,7 @@ class Opened:
         return sorted([*labels, *more], key=_number), paper, reference
 
     def verdicts(self, *others: "Opened") -> HTML | Markdown:
-        """What the runs say to each claim, of other sections too."""
+        """The verdict on each claim of this section, and of `others`."""
         if PROFILES[self.profile].seeds < 5:
             return Markdown(f"Profile {self.profile} gives no verdicts: one seed.")
         parts = [ledger.of_section(*opened.asked) for opened in (self, *others)]
@@ -159,7 +159,7 @@ class Opened:
     def try_it(self, fields: Mapping, reference: str = "") -> Figure | None:
         """Trains one more point at profile quick, and draws it into the figure.
 
-        fields: those of Settings or Config in which it differs from the base. {}: none.
+        fields: of Settings or Config, where it differs from the base; {} trains none.
         """
         if not fields:
             return print("mine = {} trains nothing.")
@@ -177,8 +177,8 @@ class Opened:
             with drawn_while_it_trains(name):
                 make_run(config, path, bar=True)
             score[name] = read_run(path)["metrics"][METRIC]
-        told = ", ".join(f"{name}: {value:.1f}" for name, value in score.items())
-        print(f"{told} (profile {TRIED})")
+        line = ", ".join(f"{name}: {value:.1f}" for name, value in score.items())
+        print(f"{line} (profile {TRIED})")
         own = {f"yours: {label}": score[label] - score[reference]}
         runs = self.runs
         return plots.beside_paper(runs, *rows, METRIC, own) if len(runs) else None

@@ -54,7 +54,7 @@ def saved(draw: Callable) -> Callable:
 
 @saved
 def scores(opened, runs: pd.DataFrame, metric: str = METRIC):
-    """A row a point: its seeds, their mean and its 95 % interval."""
+    """One row per point: its seeds, their mean and its 95 % interval."""
     table = tables.summary(runs, metric).set_index("label")
     figure, ax = style.rows_figure(list(table.index), POINTS)
     groups = runs.groupby("label", sort=False)[metric]
@@ -78,7 +78,7 @@ def beside_paper(
     metric: str = METRIC,
     own: dict[str, float] | None = None,
 ) -> Figure:
-    """A row a point: its difference from `reference`, ours and the paper's on one axis.
+    """One row per point: its difference from `reference`, ours and the paper's.
 
     Encoder and steps are not the paper's, so only differences can be compared. `own`:
     differences of one's own points, each from the same reference at its own size.
@@ -162,7 +162,7 @@ def align_uniform(opened, runs: pd.DataFrame):
 
 @saved
 def spectra(opened, _):
-    """Singular values of the dev split's vectors, over the largest; a line a seed."""
+    """Singular values of the dev vectors, over the largest; one line per seed."""
     values: dict[str, list] = {}
     for label, _, record in tables.records(*opened.asked):
         values.setdefault(label, []).append(record["spectrum"])
@@ -180,26 +180,26 @@ def spectra(opened, _):
 
 @saved
 def matrix(opened, runs: pd.DataFrame, metric: str = METRIC, rows="", columns=""):
-    """Tables of means side by side: labels "row, column", ours beside the paper's.
+    """Our table of means beside the paper's, from points labelled "row, column".
 
     The colour is the difference from the table's median. What has no runs is grey.
     """
     means = tables.summary(runs, metric).set_index("label")["mean"]
     ours = tables.unstacked(means, opened.section)
     ours = ours.rename_axis(index=rows, columns=columns)
-    shown = {f"ours, profile {opened.profile}": ours}
+    panels = {f"ours, profile {opened.profile}": ours}
     if paper := tables.paper_of(opened.section, metric):
-        shown["the paper"] = tables.unstacked(paper, opened.section)
-    centred = [table - np.nanmedian(table.to_numpy(float)) for table in shown.values()]
+        panels["the paper"] = tables.unstacked(paper, opened.section)
+    centred = [table - np.nanmedian(table.to_numpy(float)) for table in panels.values()]
     limit = max(1, np.nanquantile(np.abs(np.stack(centred)), 0.8))
-    figure, axes = style.panel(0.45 * len(ours) + 1.6, len(shown), width=8.4)
+    figure, axes = style.panel(0.45 * len(ours) + 1.6, len(panels), width=8.4)
     axes = np.atleast_1d(axes)
     look = {"annot_kws": {"size": 9}, "fmt": ".1f", "linewidths": 0.5, "cmap": "vlag_r"}
     look["cbar_kws"] = {"label": "points from the median", "extend": "both"}
     look |= {"vmin": -limit, "vmax": limit}
-    for ax, name, colors in zip(axes, shown, centred, strict=True):
+    for ax, name, colors in zip(axes, panels, centred, strict=True):
         bar = ax is axes[-1]
-        sns.heatmap(colors, annot=shown[name], ax=ax, cbar=bar, **look)
+        sns.heatmap(colors, annot=panels[name], ax=ax, cbar=bar, **look)
         ax.set(title=name, facecolor="0.85")
         ax.set(xlabel=columns, ylabel=rows if ax is axes[0] else "")
         ax.grid(visible=False)
@@ -231,14 +231,14 @@ def over_distance(opened, runs: pd.DataFrame, y: str = METRIC, ylabel: str = POI
 
 
 def counts(table: pd.DataFrame) -> Figure:
-    """Verdicts counted: a row a table of the papers, a colour a verdict."""
+    """Verdicts counted: a row for each table of a paper, a colour for each word."""
     figure, ax = style.panel(0.22 * len(table) + 0.9)
     look = {"edgecolor": "white", "width": 0.8, "legend": False}
     look["color"] = style.VERDICTS
     table.plot.barh(stacked=True, ax=ax, **look)
     for bars in ax.containers:
-        told = [f"{count:.0f}" if count else "" for count in bars.datavalues]
-        ax.bar_label(bars, told, label_type="center", fontsize="x-small")
+        labels = [f"{count:.0f}" if count else "" for count in bars.datavalues]
+        ax.bar_label(bars, labels, label_type="center", fontsize="x-small")
     ax.set(xlabel="claims", ylabel="", ylim=(len(table) - 0.4, -0.6))
     ax.grid(axis="y", visible=False)
     handles = ax.get_legend_handles_labels()

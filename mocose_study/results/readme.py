@@ -28,8 +28,8 @@ def write(path: Path) -> None:
     """Puts the blocks in their places. Raises InputError where one is missing."""
     text = path.read_text(encoding="utf-8")
     for name, block in blocks().items():
-        text, found = place(name).subn(lambda _, block=block: block, text)
-        if not found:
+        text, replaced = place(name).subn(lambda _, block=block: block, text)
+        if not replaced:
             what = f"<!-- {name} --> … <!-- /{name} -->"
             raise InputError(f"{path} has no place {what}.")
     write_atomically(path, lambda part: part.write_text(text, encoding="utf-8"))
@@ -37,28 +37,28 @@ def write(path: Path) -> None:
 
 def blocks() -> dict[str, str]:
     """The text of each block by its name."""
-    told = [finding["claim"] for finding in WRITTEN["findings"]]
+    named = [finding["claim"] for finding in WRITTEN["findings"]]
     rules = ledger.rows()
-    asked = rules.loc[rules["id"].isin([*told, *WRITTEN["claims"]]), "section"]
+    asked = rules.loc[rules["id"].isin([*named, *WRITTEN["claims"]]), "section"]
     judged = ledger.judged(PROFILE, asked.unique()).set_index("id", drop=False)
     table = claims_table(judged.loc[WRITTEN["claims"]])
     return {"finding": finding(judged), "claims": table, "range": range_line()}
 
 
 def finding(judged: pd.DataFrame) -> str:
-    """The sentences; one that stands on no range says so."""
+    """The sentences, with a warning where a section has no range."""
     lines = []
     for sentence in WRITTEN["findings"]:
         row = judged.loc[sentence["claim"]]
-        told = ledger.told(judged, **sentence, form="+.1f").strip()
+        line = ledger.sentence(judged, **sentence, form="+.1f").strip()
         if row["range"] and row["verdict"] == sentence["word"]:
-            told += f" Read it with care, since {row['range']}."
-        lines.append(f"- {told}")
+            line += f" Read it with care, since {row['range']}."
+        lines.append(f"- {line}")
     return "\n".join(lines)
 
 
 def claims_table(judged: pd.DataFrame) -> str:
-    """A row a claim: the paper's sentence, our number, the paper's, the verdict."""
+    """One row per claim: the paper's sentence, our number, the paper's, the verdict."""
     lines = []
     for row in judged.itertuples():
         ends = "" if pd.isna(row.low) else f" [{row.low:+.1f}, {row.high:+.1f}]"
@@ -76,7 +76,7 @@ def claims_table(judged: pd.DataFrame) -> str:
 
 
 def range_line() -> str:
-    """What training can show at the pace: gain over the start, known harm, spread."""
+    """The range at the pace: gain over the start, the known harm, the spread."""
     pace = f"{configure(PROFILE).lr:g}"
     read = [tables.table_of(SECTIONS[x], PROFILE) for x in ("pace", "main_results")]
     ends = pd.concat(read).set_index("label")[tables.LAST].astype(float)
@@ -85,5 +85,5 @@ def range_line() -> str:
         return "The range of these runs: they are being made."
     good, harmed, start = (ends[[label]] for label in labels)
     gain, harm = good.mean() - start.mean(), good.mean() - harmed.mean()
-    found = {"pace": pace, "gain": gain, "harm": harm, "n": len(good)}
-    return WRITTEN["range"].format(**found, sd=good.std())
+    numbers = {"pace": pace, "gain": gain, "harm": harm, "n": len(good)}
+    return WRITTEN["range"].format(**numbers, sd=good.std())

@@ -84,8 +84,8 @@ def page_of(path: Path, profile: str) -> tuple[str, str]:
         body = body_of(notebook.cells)
     except Exception as cause:  # whatever a file may hold, and nbformat meet in it
         why = f"{type(cause).__name__}: {cause}".partition("\n")[0]
-        told = f"notebook {path} is damaged ({why}); execute it again."
-        raise InputError(told) from None
+        message = f"notebook {path} is damaged ({why}); execute it again."
+        raise InputError(message) from None
     if profile not in {COMMITTED, path.parent.name}:
         body = f"<p>Executed at profile {COMMITTED}.</p>{body}"
     first = next((cell.source for cell in notebook.cells), "Untitled")
@@ -93,15 +93,15 @@ def page_of(path: Path, profile: str) -> tuple[str, str]:
 
 
 def body_of(cells: list[NotebookNode]) -> str:
-    """The cells as HTML. Code is folded, and stands behind its results."""
+    """The cells as HTML. Code is folded, and comes after its results."""
     parts = []
     for cell in cells:
         if cell.cell_type == "markdown":
             parts.append(text(cell.source))
         elif cell.cell_type == "code":
-            shown = "".join(map(result, cell.outputs))
+            output = "".join(map(result, cell.outputs))
             code = f"<summary>Code</summary><pre>{colored(cell.source)}</pre>"
-            parts.append(f'<div class="output">{shown}</div><details>{code}</details>')
+            parts.append(f'<div class="output">{output}</div><details>{code}</details>')
     return "\n".join(parts)
 
 
@@ -117,8 +117,8 @@ def result(output: NotebookNode) -> str:
         return clean(data[kind])
     if kind == "text/markdown":
         return text(data[kind])
-    told = data.get(kind) or output.get("text") or output.get("traceback", "")
-    return f"<pre>{escape(''.join(told))}</pre>"
+    printed = data.get(kind) or output.get("text") or output.get("traceback", "")
+    return f"<pre>{escape(''.join(printed))}</pre>"
 
 
 def allowed(tag: str, name: str, value: str) -> str | None:
@@ -149,7 +149,7 @@ def equation(tex: str, options: dict) -> str:
 
 
 def unloaded(_, tokens, i: int, *__) -> str:
-    """A picture of Markdown, which lies elsewhere: its words."""
+    """A picture in Markdown as its words, since its file lies elsewhere."""
     return escape(tokens[i].content)
 
 
@@ -165,11 +165,11 @@ def text(source: str) -> str:
 
 
 def front_page(profile: str) -> str:
-    """What was found, as the README says it, and a row a section: its first claim."""
+    """The README's findings, and a table with the first claim of each section."""
     path = study_folder() / "README.md"
     readme_text = path.read_text("utf-8") if path.exists() else ""
     finding = readme.place("finding").search(readme_text)
     runs = len([*(study_folder() / "data" / "runs" / profile).glob("*.json")])
-    told = {"finding": finding[0] if finding else "", "profile": profile}
-    told["claims"] = readme.claims_table(judged(profile).drop_duplicates("section"))
-    return text(filled("front_page.md", **told, runs=f"{runs:,}"))
+    values = {"finding": finding[0] if finding else "", "profile": profile}
+    values["claims"] = readme.claims_table(judged(profile).drop_duplicates("section"))
+    return text(filled("front_page.md", **values, runs=f"{runs:,}"))

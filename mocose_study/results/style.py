@@ -1,4 +1,4 @@
-"""The look of every figure: colours, marks, and dot plots with a row a setting.
+"""The look of every figure: colours, marks, and dot plots with one row per setting.
 
 A system has the same colour in every figure. Marks and dashes tell apart what grey
 makes alike.
@@ -50,7 +50,7 @@ def panel(height: float, columns: int = 1, width: float = 7.2):
 
 
 def rows_figure(labels: Sequence[str], xlabel: str) -> tuple[Figure, Axes]:
-    """An empty dot plot with a row a label, the first at the top."""
+    """An empty dot plot with one row per label, the first at the top."""
     figure, ax = panel(0.34 * len(labels) + 1.5)
     ax.set_yticks(range(len(labels)), labels)
     ax.set(xlabel=xlabel, ylim=(len(labels) - 0.4, -0.6))
@@ -58,12 +58,12 @@ def rows_figure(labels: Sequence[str], xlabel: str) -> tuple[Figure, Axes]:
 
 
 def dot_rows(ax: Axes, rows: dict[str, np.ndarray]) -> None:
-    """By label, a row each: every seed faint, and their mean with its 95 % interval."""
+    """One row per label: every seed faint, and their mean with its 95 % interval."""
     for y, (label, values) in enumerate(rows.items()):
         if len(values):
-            found, color = interval(values), color_of(label)
-            ends = [[found.mean - found.low], [found.high - found.mean]]
+            mean, color = interval(values), color_of(label)
+            ends = [[mean.mean - mean.low], [mean.high - mean.mean]]
             heights = y + np.linspace(-0.16, 0.16, len(values)) * (len(values) > 1)
             ax.plot(values, heights, "o", ms=3.5, alpha=0.4, color=color, mew=0)
             look = {"fmt": "o", "ms": 6, "capsize": 3, "color": color}
-            ax.errorbar(found.mean, y, xerr=np.nan_to_num(ends), **look)
+            ax.errorbar(mean.mean, y, xerr=np.nan_to_num(ends), **look)

@@ -36,12 +36,12 @@ def looked_up(section: Section, profile: str, seeds=None) -> list[tuple]:
     runs = section.runs(profile, seeds)
     ours, own = study_folder() / "data" / "runs" / profile, own_folder(profile)
     files = [f"{name}.json" for name in run_ids(config for _, config in runs)]
-    found = (read_whole(ours / file) or read_whole(own / file) for file in files)
-    return [(*run, record) for run, record in zip(runs, found, strict=True)]
+    read = (read_whole(ours / file) or read_whole(own / file) for file in files)
+    return [(*run, record) for run, record in zip(runs, read, strict=True)]
 
 
 def records(section: Section, profile: str, seeds=None) -> list[tuple]:
-    """The same of the runs that are done."""
+    """Label, Config and record of the runs that are done."""
     return [run for run in looked_up(section, profile, seeds) if run[-1]]
 
 
@@ -49,9 +49,9 @@ def table_of(section: Section, profile: str, seeds=None) -> pd.DataFrame:
     """One row for every run of the section that is done.
 
     Columns: label, every field of the Config, every metric; nearness_l2: minus the
-    distance of alignment and uniformity to `OPTIMUM`; distance: equation 4; fixed: it
-    draws nothing, so that one seed stands for all. A correlation that is undefined,
-    since all sentences have one vector, counts as 0: such vectors order nothing.
+    distance of alignment and uniformity to `OPTIMUM`; distance: equation 4; fixed: the
+    run draws nothing, so that one seed stands for all. Where all sentences have one
+    vector a correlation is undefined; it counts as 0, since such vectors order nothing.
     """
     rows = []
     for label, config, record in records(section, profile, seeds):
@@ -74,7 +74,7 @@ def paper_of(section: Section, metric: str) -> dict[str, float]:
 
 
 def summary(runs: pd.DataFrame, metric: str = METRIC) -> pd.DataFrame:
-    """Mean over the `n` seeds with a number, and its 95 % interval, a row a label."""
+    """Mean over the `n` seeds with a number, its 95 % interval, one row per label."""
     points = runs.groupby("label", sort=False)
     rows = [(label, *astuple(interval(p[metric].dropna()))) for label, p in points]
     return pd.DataFrame(rows, columns=["label", "mean", "low", "high", "n"])
@@ -83,7 +83,7 @@ def summary(runs: pd.DataFrame, metric: str = METRIC) -> pd.DataFrame:
 def beside_paper(
     section: Section, runs: pd.DataFrame, metric: str = METRIC
 ) -> pd.DataFrame:
-    """A row a point: our mean, its interval and n; the last step; the paper's number.
+    """One row per point: our mean, interval and n; the last step; the paper's number.
 
     Only differences can be compared with the paper, so both are also given as
     distances from the median of the points that both have.
@@ -128,13 +128,13 @@ def filled(template: str, **values) -> str:
 
 def markdown(table: pd.DataFrame, places: int = 1) -> str:
     """The table as Markdown: its first column to the left, numbers to the right."""
-    told = table.apply(aligned, places=places).itertuples(index=False)
-    rows = [list(table), ["---"] + ["---:"] * (table.shape[1] - 1), *told]
+    cells = table.apply(aligned, places=places).itertuples(index=False)
+    rows = [list(table), ["---"] + ["---:"] * (table.shape[1] - 1), *cells]
     return "\n".join(f"| {' | '.join(map(str, row))} |" for row in rows)
 
 
 def aligned(column: pd.Series, places: int = 2) -> pd.Series:
-    """The column for people: numbers with `places` decimals, empty where none is."""
+    """The column to be shown: numbers with `places` decimals, empty where none is."""
     if column.dtype.kind != "f":
         return column.astype(object).where(column.notna(), "")
     if column.name == "n" and column.dropna().mod(1).eq(0).all():
@@ -143,5 +143,5 @@ def aligned(column: pd.Series, places: int = 2) -> pd.Series:
 
 
 def signed(effect: float) -> str:
-    """A difference for people, with one decimal; empty where there is none."""
+    """A difference with its sign and one decimal; empty where there is none."""
     return "" if pd.isna(effect) else f"{effect:+.1f}"

@@ -189,7 +189,7 @@ class ContextualWords:
 
 @torch.no_grad()
 def answers(model, tokenizer, texts: list[str], rng: np.random.Generator) -> list[str]:
-    """What a sequence-to-sequence model makes of each text; nothing: the text stays.
+    """A sequence-to-sequence model's answer to each text, or the text if it is empty.
 
     It generates by its own settings. Random draws, where it makes any, come from `rng`.
     """

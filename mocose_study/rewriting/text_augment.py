@@ -14,7 +14,7 @@ from tqdm.auto import tqdm
 from mocose_study.config import Config
 from mocose_study.config.config import MODELS
 from mocose_study.data import corpora
-from mocose_study.data.encoders import digest, locate
+from mocose_study.data.encoders import fingerprint, locate
 from mocose_study.data.files import cache_folder
 
 from . import rewrite
@@ -56,7 +56,7 @@ def make_rewrite(config: Config, device="cpu"):
 def key_of(config: Config, corpus: datasets.Dataset, seed: int) -> str:
     """The name of `corpus` in rewritten form: its key in the cache."""
     settings = (VERSION, config.text_augmentation, config.augmentation_rate, seed)
-    models = map(digest, models_of(config))
+    models = map(fingerprint, models_of(config))
     return corpora.cache_key("text", corpus._fingerprint, *settings, *models)
 
 
@@ -88,8 +88,8 @@ def augmented(
         return corpora.mapped(f"{key}-{start}", part, rewritten, corpus.features)
 
     starts, kind = range(0, len(corpus), SHARD), config.text_augmentation
-    shown = tqdm(starts, kind, unit_scale=SHARD, disable=not bar)
-    return datasets.concatenate_datasets([shard(start) for start in shown])
+    progress = tqdm(starts, kind, unit_scale=SHARD, disable=not bar)
+    return datasets.concatenate_datasets([shard(start) for start in progress])
 
 
 def columns(config: Config) -> dict[str, int]:

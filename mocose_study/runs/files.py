@@ -1,7 +1,7 @@
 """Run files: their names, and how one is written and read.
 
-Of its Config a file has the fields that differ from the defaults, and the number of
-these defaults. A digest of all else stands at its end.
+A file has those fields of its Config that differ from the defaults, and the number of
+these defaults. Its last line is a digest of all others.
 """
 
 import hashlib
@@ -16,14 +16,14 @@ from mocose_study.config import Config, InputError, choose
 from mocose_study.data.atomic import write_atomically
 from mocose_study.data.files import study_folder
 from mocose_study.data.sources import warn_once
-from mocose_study.systems import SYSTEMS, digests
+from mocose_study.systems import SYSTEMS, input_digests
 
 DEFAULTS = 1  # Raise it whenever a default of Config changes, and put the old value
 FORMER: dict[int, dict] = {}  # under each number whose files were written with it.
 
 
 def run_ids(configs: Iterable[Config]) -> list[str]:
-    """The runs' names: method, and a digest of all fields and of what they name.
+    """The runs' names: method, and a digest of all fields and of the files they name.
 
     Files that several of them name are looked at once.
     """
@@ -32,7 +32,7 @@ def run_ids(configs: Iterable[Config]) -> list[str]:
         reads = choose(SYSTEMS, config.method, "method").reads
         fields = attrgetter("method", "benchmark", "dev", "transfer", *reads)
         if (named := fields(config)) not in known:
-            known[named] = json.dumps(digests(config), sort_keys=True)
+            known[named] = json.dumps(input_digests(config), sort_keys=True)
         text = (config.identity() + known[named]).encode()
         names.append(f"{config.method}-{hashlib.sha256(text).hexdigest()[:12]}")
     return names
@@ -41,14 +41,14 @@ def run_ids(configs: Iterable[Config]) -> list[str]:
 def run_files(
     configs: Iterable[Config], profile: str, folder: Path | None = None
 ) -> dict[Config, Path]:
-    """The files of runs of the study, or of one's own where a `folder` is given."""
+    """The file of each run: in `folder`, or among those of the study."""
     folder, configs = folder or study_folder() / "data" / "runs" / profile, [*configs]
     names = zip(configs, run_ids(configs), strict=True)
     return {config: folder / f"{name}.json" for config, name in names}
 
 
 def run_file(config: Config, profile: str, folder: Path | None = None) -> Path:
-    """The same of one run."""
+    """The file of one run, see `run_files`."""
     return run_files([config], profile, folder)[config]
 
 
@@ -63,7 +63,7 @@ def read_whole(path: Path) -> dict | None:
 
 
 def write_run(path: Path, record: dict) -> None:
-    """Writes the record with its id and its digest, a line a key, atomically.
+    """Writes the record with its id and its digest, one line per key, atomically.
 
     Raises InputError, with the file's name, where it cannot be written.
     """
@@ -115,5 +115,5 @@ def digest(record: dict) -> str:
 
 
 def finite(value):
-    """The same with null for what strict JSON has no word for: NaN and infinities."""
+    """The value with None for NaN and infinities, which strict JSON does not have."""
     return json.loads(json.dumps(value), parse_constant=lambda _: None)

@@ -1,7 +1,7 @@
-"""Work for a GPU that one has for a limited time: what is done, what is next, a piece.
+"""Work for a GPU that one has for minutes: what is done, what is next, and a piece.
 
-A piece keeps within its seconds, and the next one goes on where it stopped. What has
-come out is copied into a folder, and from there into the study at home.
+A piece keeps within its seconds, and the next one goes on where it stopped. Its results
+are copied into a folder, and from there into the study at home.
 """
 
 import os
@@ -43,13 +43,13 @@ class Job:
     sizes: dict | None = None  # of a BertConfig: random weights, timed
 
     def configs(self, steps: int | None = None) -> list[Config]:
-        """Its runs; with `steps` so long only, on a small benchmark."""
+        """Its runs; with `steps` only so long, and on a small benchmark."""
         own = (SECTIONS[name].configs(self.name, self.seeds) for name in self.sections)
-        found = (vary(c, **shorter(steps)) for configs in own for c in configs)
-        return list(dict.fromkeys(found))
+        varied = (vary(c, **shorter(steps)) for configs in own for c in configs)
+        return list(dict.fromkeys(varied))
 
     def results(self, steps: int | None = None) -> list[str]:
-        """A pattern below data/ for each file that shows how far it is."""
+        """A pattern below data/ for each of its results; one that matches is done."""
         if self.sizes is not None:
             return [f"runs/bench/{self.name}{half}-c*.json" for half in ("", "-bf16")]
         if not self.sections:
@@ -58,7 +58,7 @@ class Job:
         return [f"runs/{self.name}/{name}.json" for name in names]
 
     def made(self, steps: int | None = None) -> list[Path]:
-        """All that has come out so far: results, and what the next piece goes on from."""
+        """What it has made so far: results, and checkpoints for the next piece."""
         results = self.results(steps)
         more = [f"checkpoints/{Path(result).stem}.pt" for result in results]
         more += [] if self.sections else [f"encoders/{self.name}/*"]
@@ -98,7 +98,7 @@ JOBS = {
 
 
 def shorter(steps: int | None) -> dict:
-    """What changes a run into one of so many steps; nothing where that is None."""
+    """The changes that make a run so many steps long; none for None."""
     few = {"benchmark": "sample", "corpus_size": FEW["corpus_size"]}
     return {"steps": steps, "eval_every": steps, **few} if steps else {}
 
@@ -122,8 +122,8 @@ def with_words(folder: Path) -> Path:
     return folder
 
 
-def states(steps: int | None = None) -> Iterator[tuple[str, int, int, float | None]]:
-    """Of each job: its name, results done and all, and seconds left by its runs."""
+def progress(steps: int | None = None) -> Iterator[tuple[str, int, int, float | None]]:
+    """For each job its name, results finished and in all, and the seconds left."""
     data = study_folder() / "data"
     for name, job in JOBS.items():
         done = [any(data.glob(pattern)) for pattern in job.results(steps)]
@@ -132,7 +132,7 @@ def states(steps: int | None = None) -> Iterator[tuple[str, int, int, float | No
 
 
 def make(name: str, seconds: int, out: Path, steps: int | None, **how) -> None:
-    """A piece of a job; what it has made goes to the same places below `out`.
+    """Makes a piece of a job, and copies what it has made to the same places in `out`.
 
     `how`: `workers`, and the function `bench`. No checkpoint is older than 10 seconds.
     """

@@ -1,4 +1,4 @@
-"""Measuring what a run has trained: everything that its file says."""
+"""Measures what a run has trained, and makes the record of its file."""
 
 import logging
 import platform
@@ -16,7 +16,7 @@ from mocose_study.data import benchmarks
 from mocose_study.data.git import TIME, code_at
 from mocose_study.data.labelled import TRANSFER, transfer_tasks
 from mocose_study.fast.processor import instruction_sets, processor
-from mocose_study.systems import digests, probe
+from mocose_study.systems import input_digests, probe
 from mocose_study.systems.base import Fitted
 
 from . import transfer
@@ -44,7 +44,7 @@ def measured(
     seconds = max(training, progress.seconds) + time.monotonic() - started
     return {
         "config": asdict(config),
-        "inputs": digests(config),
+        "inputs": input_digests(config),
         "metrics": {name: round(float(value), 4) for name, value in metrics.items()},
         "spectrum": probe.spectrum(encode, config.benchmark).round(4).tolist(),
         "progress": asdict(progress),
@@ -61,15 +61,15 @@ def scores(encode: Encode, config: Config) -> dict[str, float]:
     """
     test = evaluate(encode, benchmarks.test_tables(config.benchmark))
     dev = evaluate(encode, benchmarks.dev_tables(config.benchmark, config.dev))
-    found = {"sts_avg": test.pop("average"), "sts_dev": dev["average"], **test}
+    numbers = {"sts_avg": test.pop("average"), "sts_dev": dev["average"], **test}
     if config.benchmark == "real" and (tables := benchmarks.outside_tables()):
-        found["outside_avg"] = evaluate(encode, tables)["average"]
+        numbers["outside_avg"] = evaluate(encode, tables)["average"]
     if config.transfer:
         accuracy = transfer.evaluate(encode, transfer_tasks())
         for name, split in (("transfer_avg", "test"), ("transfer_dev_avg", "dev")):
-            found[name] = float(np.mean([accuracy[f"{t} {split}"] for t in TRANSFER]))
-        found |= accuracy
-    return found
+            numbers[name] = float(np.mean([accuracy[f"{t} {split}"] for t in TRANSFER]))
+        numbers |= accuracy
+    return numbers
 
 
 def cosine_spread(encode: Encode, config: Config) -> float:

@@ -1,4 +1,4 @@
-"""Processes side by side, a job each; a killed one takes only its own job with it."""
+"""Processes side by side, each with a job; a killed one loses only its own job."""
 
 import multiprocessing
 import os

@@ -17,16 +17,16 @@ from .files import read_whole, run_files
 
 
 def left(configs: Iterable[Config], profile: str) -> tuple[list[Config], float | None]:
-    """Those runs of the study that are not done, and `seconds_of` them by the others."""
+    """The runs that are not done, and the seconds that they take (`seconds_of`)."""
     records = {c: read_whole(path) for c, path in run_files(configs, profile).items()}
     missing = [config for config, record in records.items() if not record]
     return missing, seconds_of(missing, filter(None, records.values()))
 
 
 def seconds_of(configs: Iterable[Config], records: Iterable[dict]) -> float | None:
-    """What runs will take, by the seconds a step of finished runs; None without any.
+    """Seconds that runs take, by those per step of finished runs; None without any.
 
-    Runs of the same method count, or all where there is none of it.
+    Finished runs of the same method count, or all where there are none.
     """
     parts = ((record["config"], record["seconds"]) for record in records)
     rows = [(config["method"], seconds / config["steps"]) for config, seconds in parts]
@@ -38,9 +38,9 @@ def seconds_of(configs: Iterable[Config], records: Iterable[dict]) -> float | No
 
 
 def trial(config: Config, steps: int = 10, most: float = 20.0) -> list[dict]:
-    """A record with the seconds of a run by its first steps; none where it fails.
+    """A record with the seconds that a run would take; none where it fails.
 
-    It trains for so many `steps`, or `most` seconds.
+    It trains for so many `steps`, or for `most` seconds.
     """
     few, ends = vary(config, corpus_size=min(config.corpus_size, 4_000)), []
     with suppress(RuntimeError):

@@ -1,4 +1,4 @@
-"""A run: one Config in, one file out. All else is derived from these files."""
+"""A run: one Config in, one file out. Everything else comes from these files."""
 
 import logging
 import time
@@ -22,7 +22,7 @@ from mocose_study.data.sources import warn_once
 from mocose_study.fast.processor import check_precision, default_device
 from mocose_study.fast.ranks import ranks
 from mocose_study.rewriting import text_augment
-from mocose_study.systems import SYSTEMS, check, digests, fit
+from mocose_study.systems import SYSTEMS, check, fit, input_digests
 from mocose_study.systems.base import Fitted, check_positions, load_encoder
 
 from .files import read_run, read_whole, run_files, write_run
@@ -77,11 +77,11 @@ def make_run(
 def trained(
     config: Config, checkpoint: Checkpoint, device: str, bar: bool
 ) -> tuple[dict, Fitted]:
-    """Trains `config`, on from the checkpoint if it is there: its record, and the system.
+    """Trains `config`, from its checkpoint if there is one: the record, the system.
 
     Raises InputError where a file that the run reads has changed meanwhile.
     """
-    before, started = digests(config), time.monotonic()
+    before, started = input_digests(config), time.monotonic()
     fitted = fit(config, checkpoint, device, bar)
     seconds = time.monotonic() - started
     record = measured(config, fitted, device, seconds, checkpoint.codes)
@@ -99,7 +99,7 @@ def checkpoint_of(name: str) -> Checkpoint:
 
 
 def prepare(configs: Sequence[Config], bar: bool = False) -> None:
-    """Checks and caches all that the runs share. So bad input ends here, at once."""
+    """Checks and caches what the runs share, so that bad input ends here, at once."""
     sweep(study_folder() / "data")
     device = default_device()
     for config in configs:
@@ -133,9 +133,9 @@ def run_grid(
     bar: bool = True,
     folder: Path | None = None,
 ) -> list[Path]:
-    """Runs what is missing, in `workers` processes side by side; 0: in this one.
+    """Makes the missing runs, in `workers` processes side by side; 0: in this one.
 
-    folder: of one's own runs; else they are the study's, in data/runs.
+    folder: where the runs go; default: those of the study, data/runs/<profile>.
 
     Waits at the end for runs that another grid makes just now. A failing run does not
     stop the others; all failures are reported at the end, as one InputError.
@@ -148,8 +148,8 @@ def run_grid(
         checkpoint_of(paths[config].stem).delete()
     if missing:
         prepare(missing, bar)
-    todo, shown = missing, {"total": len(missing), "disable": not (bar and missing)}
-    with tqdm(desc=f"{profile} runs", **shown) as progress:
+    todo, options = missing, {"total": len(missing), "disable": not (bar and missing)}
+    with tqdm(desc=f"{profile} runs", **options) as progress:
         for wait in (False, True):  # at first not for those that another process makes
             if wait and todo:
                 log.info("waiting for %d runs that another process makes", len(todo))
@@ -162,6 +162,6 @@ def run_grid(
                     todo.append(config)
                 progress.update(made or error is not None)
     if failures:
-        told = "; ".join(failures[:3])
-        raise InputError(f"{len(failures)} of {len(missing)} runs failed; {told}.")
+        reasons = "; ".join(failures[:3])
+        raise InputError(f"{len(failures)} of {len(missing)} runs failed; {reasons}.")
     return list(paths.values())

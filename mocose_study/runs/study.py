@@ -1,4 +1,4 @@
-"""The study of a profile: the runs of its notebooks, then the notebooks that wait.
+"""The study at a profile: the runs of its notebooks, then the notebooks that wait.
 
 A notebook waits where it, its executed copy, a figure or a run of it is not as it was
 when the notebook was last executed. Its marker has their checksums.
@@ -37,7 +37,7 @@ def study(profile: str, wanted: str = "", workers: int | None = None) -> None:
         end_with(os.getppid())
     runs = {name: configs_of(name, profile) for name in notebooks(wanted)}
     workers = worker_count(workers)
-    paths = run_files((c for found in runs.values() for c in found), profile)
+    paths = run_files((c for own in runs.values() for c in own), profile)
     records = {config: read_whole(path) for config, path in paths.items()}
     prepare([config for config, record in records.items() if not record], bar=True)
     cache_folder().mkdir(parents=True, exist_ok=True)
@@ -79,8 +79,8 @@ def notebooks(wanted: str = "") -> list[str]:
             known[name] = [name]
         else:
             print(f"{name!r} is left out, since it is no section's notebook")
-    found = (choose(known, word, "notebook") for word in wanted.split() or known)
-    return sorted({name for names in found for name in names})
+    chosen = (choose(known, word, "notebook") for word in wanted.split() or known)
+    return sorted({name for names in chosen for name in names})
 
 
 def sections_of(notebook: str) -> list[str]:
@@ -90,14 +90,14 @@ def sections_of(notebook: str) -> list[str]:
 def configs_of(notebook: str, profile: str, seeds=None) -> list[Config]:
     """The runs of a notebook's sections, each once."""
     own = (SECTIONS[name].configs(profile, seeds) for name in sections_of(notebook))
-    return list(dict.fromkeys(config for found in own for config in found))
+    return list(dict.fromkeys(config for configs in own for config in configs))
 
 
 def plan(profile: str, records: dict[Config, dict | None], workers: int) -> str:
-    """What there is to do, and the hours that it takes by the runs that are there.
+    """What there is to do, and the hours it will take, estimated from finished runs.
 
-    Where there are none, by the steps of some seconds. The large encoders of the hub
-    take their turns on one GPU.
+    Without any the estimate comes from a trial of some seconds. Runs of the hub's large
+    encoders follow one another on one GPU.
     """
     missing = [config for config, record in records.items() if not record]
     text = f"{profile}: {len(missing)} of {len(records)} runs to make"

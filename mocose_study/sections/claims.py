@@ -1,4 +1,4 @@
-"""The claims of the papers, from `claims.csv`: a row a claim, at most 130.
+"""The claims of the papers, from `claims.csv`: one row per claim, at most 130.
 
     section  a section; its points have the labels in a and b
     id       "control": the harm that must show in the section, else it has no range

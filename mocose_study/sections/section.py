@@ -28,9 +28,9 @@ Points = Mapping[str, Mapping[str, Any]]
 class Section:
     """The points of a section by label, and what they share.
 
-    A point has the fields in which it differs from the base. It may have a `preset`,
-    as `paper` its name in the paper's table, where that is not its label; as `best` the
-    system whose best rate and length it takes, or as `at_pace` that whose best rate.
+    A point has the fields in which it differs from the base. It may also have `preset`;
+    `paper`, its name in the paper's table where that is not its label; and `best` or
+    `at_pace`, the system whose best rate and length, or best rate alone, it takes.
     """
 
     name: str

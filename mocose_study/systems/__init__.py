@@ -1,4 +1,4 @@
-"""The systems of the papers' tables, each with its facts in its own file.
+"""The systems of the papers' tables, each with all of its facts in its own file.
 
 A new one is a file with a subclass of `System` or of `Model`, named here. The caller
 measures what `fit` gives through `encode` alone, so that rows differ by method only.
@@ -63,7 +63,7 @@ def draws(config: Config) -> bool:
     return system.draws or (random and "encoder" in system.reads)
 
 
-def digests(config: Config) -> dict[str, str]:
+def input_digests(config: Config) -> dict[str, str]:
     """`contents.digests` of all that the run of a Config reads.
 
     Raises InputError for a method that is no system.

@@ -1,4 +1,4 @@
-"""What every system says of itself and gives back, and what several of them share."""
+"""What every system declares and returns, and what several of them share."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -82,13 +82,13 @@ def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> 
 def remember_ids(encoder: Encoder) -> None:
     """Token ids of test sentences are made once in a process, not once a run."""
     key = corpora.words_of(encoder.tokenizer), encoder.max_length
-    plain, known = encoder.tokenize, IDS.setdefault(key, {})
+    uncached, known = encoder.tokenize, IDS.setdefault(key, {})
 
     def tokenize(sentences: list[str], max_length: int | None = None):
         if max_length or len(sentences) + len(known) > REMEMBERED:
-            return plain(sentences, max_length)
+            return uncached(sentences, max_length)
         new = [s for s in sentences if s not in known]
-        known.update(zip(new, plain(new), strict=True))
+        known.update(zip(new, uncached(new), strict=True))
         return [known[s] for s in sentences]
 
     encoder.tokenize = tokenize
@@ -138,10 +138,10 @@ def documents(config: Config, ids) -> np.ndarray:
 def trained(
     config: Config, trainer: Trainer, examples, encoder, encode, probed, checkpoint, bar
 ) -> Fitted:
-    """Trains to the weights that a score of `encode` chooses; `probed` has the geometry.
+    """Trains, and keeps the weights with the best score of `encode`.
 
-    The last step also gets "test", the mean over the test tasks: it shows damage that
-    the choice of earlier weights hides. Its vectors are not made anew.
+    The geometry is that of `probed`. The last step is also scored on the test tasks
+    ("test"), which shows damage that the choice of earlier weights hides.
     """
     probe, last = Probe(probed, config.benchmark), cached(encode)
     test = benchmarks.test_tables(config.benchmark)
@@ -164,8 +164,8 @@ def trained(
 class Model(System, nn.Module):
     """An encoder and whatever is trained beside it; `encode` is what is measured.
 
-    `inputs` reads what it trains on: token ids where a model does not say otherwise.
-    `examples` are as many as those.
+    `inputs` reads what it trains on, token ids unless a model overrides it. `examples`
+    has the length of one epoch.
     """
 
     draws, pooler = True, False

@@ -24,7 +24,7 @@ augmentation_models augmentation_rate augmented_views"""
 
 
 class Training(Trainer):
-    """The views of a sentence may be rewritten, and the queue's age is measured."""
+    """MoCoSE with rewritten views, where asked, and with the queue's age measured."""
 
     def step(self, rows, step: int) -> None:
         super().step(rows, step)

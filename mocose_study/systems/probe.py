@@ -44,7 +44,7 @@ def spectrum(encode: Encode, benchmark: str) -> Float[np.ndarray, " k"]:
 
 
 def describe(x: geometry.Vectors) -> dict[str, float]:
-    """What can be said cheaply of embeddings without pairs, by name."""
+    """The measures that need no pairs, by name."""
     measures = (geometry.uniformity, geometry.mean_cosine, geometry.effective_rank)
     return {measure.__name__: measure(x) for measure in measures}
 

@@ -74,7 +74,7 @@ class SimCSE(Model):
         return query, self.vectors(second, second=True)
 
     def loss(self, first: list, second: list, generator: Generator, hard=()) -> Tensor:
-        """InfoNCE of the pairs, each against the batch's other keys, and against `hard`.
+        """InfoNCE of the pairs, each against the batch's other keys and `hard`.
 
         The masked-word term of SimCSE's appendix may be added.
         """

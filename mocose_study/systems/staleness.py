@@ -1,8 +1,8 @@
 """How old a queued key may get before it differs from what the target gives now.
 
-Equation 4 of MoCoSE counts how far back the queue reaches, not how much of it still
+Equation 4 of MoCoSE says how far back the queue reaches, not how much of it still
 holds. Keys (n, dim) belong to the same sentences: `stored` are the queue's, `fresh` and
-`again` come from two passes through the target as it is now.
+`again` come from two passes through the present target.
 """
 
 import numpy as np

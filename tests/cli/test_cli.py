@@ -166,11 +166,11 @@ def test_an_error_that_nobody_foresaw_keeps_its_traceback(mocose, monkeypatch):
 
 
 def test_json(mocose, monkeypatch):
-    from mocose_study.results import use
+    from mocose_study.results import models
 
-    monkeypatch.setattr(use, "encode_of", lambda *_: None)
+    monkeypatch.setattr(models, "encode_of", lambda *_: None)
     scores = {"sts_avg": 50.0, "x all": float("nan")}
-    monkeypatch.setattr(use, "measure", lambda *_: scores)
+    monkeypatch.setattr(models, "measure", lambda *_: scores)
     _, out, _ = mocose("evaluate", "tiny", "--json")
     assert "NaN" not in out and json.loads(out) == {"sts_avg": 50.0, "x all": None}
     _, out, _ = mocose("evaluate", "tiny")

@@ -59,10 +59,10 @@ def test_without_the_data_the_record_says_what_was_read(real_data, monkeypatch):
 
 def test_an_encoder_of_the_hub_is_named_by_its_revision(tmp_path, monkeypatch):
     roberta, asked = "FacebookAI/roberta-base", []
-    assert encoders.digest(roberta) == encoders.PINNED[roberta]
+    assert encoders.fingerprint(roberta) == encoders.PINNED[roberta]
     monkeypatch.setattr(encoders, "revision_on_hub", {"some/encoder": "f00"}.get)
-    assert encoders.digest("some/encoder") == "f00"
-    assert encoders.digest("other/one") == "other/one"
+    assert encoders.fingerprint("some/encoder") == "f00"
+    assert encoders.fingerprint("other/one") == "other/one"
 
     def snapshot(name, revision, allow_patterns):
         asked.append((name, revision, allow_patterns[-1]))

@@ -1,6 +1,6 @@
 """Two processes train as one with the whole batch; gloo stands for several GPUs.
 
-As a script, this file is what they run: it trains in each of WAYS and saves the results.
+They run this file as a script: it trains in each of WAYS and saves the results.
 """
 
 import os

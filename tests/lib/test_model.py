@@ -39,7 +39,7 @@ def test_query_and_keys_have_one_width(encoder, view, p, q, dim, style):
 
 
 def test_heads_are_paired_over_a_grid(tiny):
-    """One seed, one projection and pooler, however deep the predictor; no global draw."""
+    """A seed fixes projection and pooler, however deep the predictor."""
 
     def weight(**changes):
         encoder = Encoder.load(tiny)

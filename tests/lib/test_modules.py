@@ -9,7 +9,7 @@ from sentence_transformers.sentence_transformer import modules as st
 from texts import SENTENCES
 
 from mocose_lib import Encoder, InputError
-from mocose_study.results.use import encode_of
+from mocose_study.results.models import encode_of
 
 
 @pytest.fixture

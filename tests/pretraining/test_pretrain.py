@@ -71,7 +71,7 @@ def test_contiguous_rows_are_running_text_with_sep_between_documents(recipe, stu
 
 @both
 def test_what_is_masked_is_known(recipe, study, text):
-    """And a function of seed and step. How it is masked is tested with `mask_tokens`."""
+    """And a function of seed and step. `mask_tokens` has tests of its own."""
     training, rows = Pretraining(recipe(text=text), study), np.arange(5, 105)
     seen, places, targets = training.batch(rows, 7)
     given = [[*row, *[PAD] * (16 - len(row))] for row in training.text[rows]]

@@ -7,7 +7,7 @@ from made_up import write
 
 from mocose_study.config import InputError
 from mocose_study.config.profiles import PretrainConfig
-from mocose_study.results.use import write_card
+from mocose_study.results.models import write_card
 from mocose_study.sections import SECTIONS
 
 

@@ -77,7 +77,7 @@ def test_runs_of_the_study_and_ones_own_go_to_different_folders(study, monkeypat
 
 
 def test_own_numbers_stand_among_the_papers(study):
-    """The paper's points are drawn without runs of ours; its best of both is nearest."""
+    """The paper's points are drawn without runs of ours, too."""
     own = FUNCTIONS["ema"](decays=[0.6, 0.8])
     write_section(own, {"0.6": 40.0, "0.8": 44.0}, range(5))
     opened = open_section("ema", decays=[0.6, 0.8])

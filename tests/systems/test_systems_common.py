@@ -11,12 +11,12 @@ from making import built, triplets
 from texts import articles, open_sentences
 
 from mocose_lib import Encoder, trainer
-from mocose_lib.encoder import states as plain_states
+from mocose_lib.encoder import hidden_states as plain_states
 from mocose_study import systems
 from mocose_study.config import FIELDS, Config, InputError
 from mocose_study.data import benchmarks
 from mocose_study.data.checkpoint import Checkpoint
-from mocose_study.fast import states as fast_states
+from mocose_study.fast import hidden_states as fast_states
 from mocose_study.fast.dropout import PackedDropout
 from mocose_study.systems import KINDS, SWITCHES, SYSTEMS, base, check, fit, probe
 from mocose_study.systems.base import System, load_encoder
@@ -49,7 +49,7 @@ def test_the_facts_agree_with_the_config(study):
     for kind in KINDS:
         assert all(hasattr(kind, fact) for fact in System.__annotations__)
         assert {*kind.reads, *kind.own} <= {*FIELDS} and not {*SWITCHES} - {*FIELDS}
-        assert set(systems.digests(Config(method=kind.name))) >= {"benchmark"}
+        assert set(systems.input_digests(Config(method=kind.name))) >= {"benchmark"}
     assert not systems.draws(Config(method="untrained"))
     assert systems.draws(Config(method="untrained", encoder_init="random"))
     assert not systems.draws(Config(method="word_vectors", encoder_init="random"))
@@ -125,7 +125,7 @@ def test_what_is_built_is_what_the_config_says(make, method, fast, monkeypatch):
     (built,) = trainers
     encoder, groups = built.online.encoder, built.optimizer.param_groups
     assert encoder.pooling == "mean" and encoder.max_length == 20
-    assert encoder.states is (fast_states if fast else plain_states)
+    assert encoder.hidden_states is (fast_states if fast else plain_states)
     parts = encoder.model.modules()
     dropouts = {(type(m), m.p) for m in parts if isinstance(m, torch.nn.Dropout)}
     used = {(PackedDropout if fast else torch.nn.Dropout, 0.2)}

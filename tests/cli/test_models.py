@@ -13,7 +13,7 @@ from mocose_study.cli import run as command
 from mocose_study.cli.run import Run
 from mocose_study.data import benchmarks, encoders, labelled
 from mocose_study.data.corpora import text_lines
-from mocose_study.results import use
+from mocose_study.results import models
 from mocose_study.runs import run as runs
 from mocose_study.runs.files import read_run
 
@@ -34,33 +34,33 @@ def test_a_saved_run_scores_as_its_run_file_says_whoever_loads_it(saved):
     config, record, folder = saved
     tables = benchmarks.test_tables(config.benchmark)
     told = pytest.approx(record["metrics"]["sts_avg"], abs=0.1)
-    assert evaluate(use.encode_of(str(folder)), tables)["average"] == told
+    assert evaluate(models.encode_of(str(folder)), tables)["average"] == told
     with pytest.raises(InputError, match="has no trained pooler; choose another --po"):
-        use.encode_of(str(folder), "cls_pooler")
+        models.encode_of(str(folder), "cls_pooler")
     (folder / "mocose.json").unlink()  # now it is a folder of sentence-transformers
-    other = use.encode_of(str(folder))
+    other = models.encode_of(str(folder))
     assert evaluate(other, tables)["average"] == told
     lengths = np.linalg.norm(other(SENTENCES), axis=1)  # behind cosine's layer
     assert np.allclose(lengths, 1, atol=1e-5)
     told = "has a pooling of its own; leave --pooling out"
     with pytest.raises(InputError, match=told):
-        use.encode_of(str(folder), "mean")
+        models.encode_of(str(folder), "mean")
 
 
 def test_a_pooler_that_nothing_has_trained_scores_nothing(saved):
     told = "has no trained pooler; choose another --pooling"
     with pytest.raises(InputError, match=told):
-        use.encode_of(str(saved[2]), "cls_pooler")
+        models.encode_of(str(saved[2]), "cls_pooler")
 
 
 def test_a_run_ends_with_what_it_has_brought(saved, capsys):
     """`saved` printed nothing else of the training: no dictionaries beside the bar."""
     config, record, _ = saved
-    before = use.untrained(config)
+    before = models.untrained(config)
     told = f"untrained {before:.2f}, trained 50.00: {50 - before:+.2f}"
-    assert use.gain(before, 50.0) == told
+    assert models.gain(before, 50.0) == told
     trained = record["metrics"]["sts_avg"]
-    assert SAID[-1].strip() == use.gain(before, trained)
+    assert SAID[-1].strip() == models.gain(before, trained)
 
 
 def test_the_card_says_what_it_is(saved):
@@ -74,7 +74,7 @@ def test_the_card_says_what_it_is(saved):
 
 def test_a_saved_run_is_an_encoder_for_another_run(saved, small):
     config, _, folder = saved
-    assert encoders.digest(str(folder)) != encoders.digest(config.encoder)
+    assert encoders.fingerprint(str(folder)) != encoders.fingerprint(config.encoder)
     Run(config=small(encoder=str(folder), steps=2), out=folder.parent / "more").main()
 
 
@@ -85,11 +85,11 @@ def test_the_hub_gets_the_folder_only_when_asked(saved, monkeypatch):
     monkeypatch.setattr(api + "create_repo", lambda self, name, **_: calls.append(name))
     upload = lambda self, **how: calls.append(how["repo_id"])  # noqa: E731
     monkeypatch.setattr(api + "upload_folder", upload)
-    fitted = use.Fitted(len, encoder=Encoder.load(folder))
-    use.save(fitted, record, folder.parent / "again")
+    fitted = models.Fitted(len, encoder=Encoder.load(folder))
+    models.save(fitted, record, folder.parent / "again")
     assert calls == []
-    use.make_repository("me/model")
-    use.save(fitted, record, folder.parent / "again", "me/model")
+    models.make_repository("me/model")
+    models.save(fitted, record, folder.parent / "again", "me/model")
     assert calls == ["me/model", "me/model"]
 
 
@@ -105,19 +105,19 @@ def test_a_hub_that_refuses_says_so_before_the_training(small, study, monkeypatc
 def test_any_function_is_measured_on_any_files(study):
     encode = partial(hashed_words, dim=64)
     file = study / "data" / "open" / "snli2017.tsv"
-    found = use.measure(encode, use.pairs_of([file]))
+    found = models.measure(encode, models.pairs_of([file]))
     wanted = evaluate(encode, {"x": benchmarks.read_pairs(file)})["average"]
     assert found == {"sts_avg": wanted, "snli2017 test all": wanted}
     for asked in ([], ["open"]):
-        assert len(use.measure(encode, use.pairs_of(asked))) == 4
+        assert len(models.measure(encode, models.pairs_of(asked))) == 4
     with pytest.raises(InputError, match="two files of pairs have the same name"):
-        use.pairs_of([file, file])
+        models.pairs_of([file, file])
 
 
 def test_real_tasks_and_transfer_without_files(real_data, monkeypatch):
     one = {"CR": labelled.transfer_task("CR")}
-    monkeypatch.setattr(use, "transfer_tasks", lambda: one)
-    found = use.measure(partial(hashed_words, dim=32), use.pairs_of(), True)
+    monkeypatch.setattr(models, "transfer_tasks", lambda: one)
+    found = models.measure(partial(hashed_words, dim=32), models.pairs_of(), True)
     assert {"STS12 test all", "SICK-R test all", "CR test"} <= set(found)
 
 
@@ -125,7 +125,7 @@ def test_embed_writes_one_vector_per_line(encoder, study):
     file = study / "mine.txt"
     file.write_text("\n".join(SENTENCES[:3]) + "\n")
     out = io.BytesIO()
-    use.embed(encoder.encode, file, out)
+    models.embed(encoder.encode, file, out)
     out.seek(0)
     vectors = np.load(out)
     assert np.array_equal(vectors, encoder.encode(SENTENCES[:3]))
@@ -137,7 +137,7 @@ def test_embed_refuses_vectors_without_numbers(study):
     (study / "mine.txt").write_text("one\ntwo\n")
     vectors, out = np.array([[1.0, 2.0], [1.0, np.nan]]), io.BytesIO()
     with pytest.raises(InputError, match=r"vector of line 2 has no numbers \(NaN\)"):
-        use.embed(lambda lines: vectors, study / "mine.txt", out)
+        models.embed(lambda lines: vectors, study / "mine.txt", out)
     assert not out.getvalue()
 
 
@@ -168,7 +168,7 @@ def test_saving_follows_no_link_and_keeps_to_the_users_mask(saved):
     other.write_text("another's")
     (folder / "README.md").unlink()
     (folder / "README.md").symlink_to(other)
-    use.save(use.Fitted(len, encoder=Encoder.load(folder)), record, folder)
+    models.save(models.Fitted(len, encoder=Encoder.load(folder)), record, folder)
     assert other.read_text() == "another's" and not (folder / "README.md").is_symlink()
     mask = os.umask(0)
     os.umask(mask)

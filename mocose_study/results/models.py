@@ -1,4 +1,4 @@
-"""A model taken away and measured: saved with its card, evaluated, made vectors of."""
+"""Trained models: save one with its card, evaluate it, make vectors with it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -94,7 +94,7 @@ def pooling_table(encoder: str) -> str:
 
 
 def encode_of(name: str, pooling: Pooling | None = None) -> Encode:
-    """Maps sentences to vectors, by a folder, a name of the hub, or a study's encoder.
+    """The map to vectors of a folder, a model of the hub, or an encoder of the study.
 
     Folders of sentence-transformers that `Encoder.save` did not write are loaded by
     that package, all others by this library. Raises InputError where there is no model.
@@ -125,10 +125,10 @@ def pairs_of(files: Sequence[Path] = ()) -> dict[str, pd.DataFrame]:
     """
     asked = files or ["real" if folder() else "open"]
     tables = [benchmarks.test_tables(str(file)) for file in asked]
-    found = {name: pairs for part in tables for name, pairs in part.items()}
-    if len(found) < sum(map(len, tables)):
+    by_name = {name: pairs for part in tables for name, pairs in part.items()}
+    if len(by_name) < sum(map(len, tables)):
         raise InputError("two files of pairs have the same name; rename one.")
-    return found
+    return by_name
 
 
 def measure(encode: Encode, pairs: Mapping, with_transfer=False) -> dict[str, float]:
