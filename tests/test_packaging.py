@@ -21,8 +21,7 @@ def name_of(requirement: str) -> str:
 
 def test_environment_yml_names_the_same_packages_and_versions_as_pyproject():
     text = (ROOT / "environment.yml").read_text()
-    listed = set(re.findall(r"^      - ([a-z].*)$", text, re.M))
-    assert listed == REQUIRED
+    assert {*re.findall(r"^      - ([a-z].*)$", text, re.M)} == REQUIRED
     assert f"- python{PROJECT['requires-python']}" in text
 
 
@@ -44,8 +43,7 @@ def test_the_wheel_carries_the_data_that_quick_needs_and_their_licences():
     assert PROJECT["license-files"] == ["LICENSE", "data/open/ATTRIBUTION.md"]
     attribution = (ROOT / "data/open/ATTRIBUTION.md").read_text()
     named = re.findall(r"CC BY(?:-SA)? [34]\.0", attribution)
-    known = PROJECT["license"].split(" AND ")
-    assert {name.replace(" ", "-") for name in named} <= {*known}
+    assert {x.replace(" ", "-") for x in named} <= {*PROJECT["license"].split(" AND ")}
 
 
 def test_the_wheel_carries_every_table_beside_the_code():
@@ -58,14 +56,16 @@ def test_the_wheel_carries_every_table_beside_the_code():
             assert any(map(path.match, carried)), path
 
 
-def test_installed_data_are_found_where_there_is_no_checkout(tmp_path, monkeypatch):
-    for name in ("CHECKOUT", "INSTALLED"):
-        monkeypatch.setattr(files, name, tmp_path / name)
+@pytest.mark.parametrize("place", range(3), ids=["--target", "environment", "--user"])
+def test_data_that_pip_installed_are_found(tmp_path, monkeypatch, place):
+    prefixes = [tmp_path / str(i) for i, _ in enumerate(files.PREFIXES)]
+    for name, value in {"CHECKOUT": prefixes[0], "PREFIXES": prefixes}.items():
+        monkeypatch.setattr(files, name, value)
     monkeypatch.setenv("MOCOSE_STUDY", str(tmp_path / "own"))
     with pytest.raises(InputError, match=r"wikipedia\.txt\.xz is missing"):
         corpora.corpus_files("open")
-    (tmp_path / "INSTALLED").mkdir()
-    (tmp_path / "INSTALLED" / "open").symlink_to(ROOT / "data" / "open")
+    (shared := prefixes[place] / "share" / "mocose").mkdir(parents=True)
+    (shared / "open").symlink_to(ROOT / "data" / "open")
     assert corpora.corpus_files("open")[0].is_relative_to(tmp_path)
 
 

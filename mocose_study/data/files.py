@@ -5,14 +5,13 @@ import sysconfig
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-INSTALLED = Path(sysconfig.get_path("data")) / "share" / "mocose"
+SCHEMES = map(sysconfig.get_preferred_scheme, ("prefix", "user"))
+# where pip may have put the data: with --target beside the packages
+PREFIXES = [CHECKOUT, *(Path(sysconfig.get_path("data", s)) for s in SCHEMES)]
 
 
 def study_folder() -> Path:
-    """The folder of `data/`, `notebooks/` and `figures/`.
-
-    MOCOSE_STUDY if set; else the checkout of this package; else the current folder.
-    """
+    """MOCOSE_STUDY if set; else this package's checkout; else the current folder."""
     default = CHECKOUT if (CHECKOUT / "notebooks").is_dir() else Path.cwd()
     return Path(os.environ.get("MOCOSE_STUDY", default))
 
@@ -27,6 +26,7 @@ def shipped(name: str) -> Path:
 
     The study's own copy comes first, then the checkout's, then what pip installed.
     """
-    folders = (study_folder() / "data", CHECKOUT / "data", INSTALLED)
+    folders = [study_folder() / "data", CHECKOUT / "data"]
+    folders += [prefix / "share" / "mocose" for prefix in PREFIXES]
     places = [folder / name for folder in folders]
     return next((place for place in places if place.exists()), places[0])

@@ -80,8 +80,7 @@ def write_card(target: Path, config: PretrainConfig) -> None:
     record = json.loads(path.read_text(encoding="utf-8"))
     about = {"config": config, "record": record, "last": record["curve"][-1]}
     about |= {"minutes": record["seconds"] / 60, "scores": pooling_table(config.name)}
-    card = filled("encoder_card.md", **about)
-    (target / "README.md").write_text(card, encoding="utf-8")
+    (target / "README.md").write_text(filled("encoder_card.md", **about), "utf-8")
 
 
 def pooling_table(encoder: str) -> str:

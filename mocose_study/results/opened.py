@@ -121,10 +121,9 @@ class Opened:
         """Losses of masked words while the study's encoders were made."""
         rows = []
         for path in sorted(shipped("encoders").glob("*/pretraining.json")):
-            record = json.loads(path.read_text("utf-8"))
-            about = {name: record["config"][name] for name in ("layers", "hidden_size")}
-            about = {"encoder": path.parent.name, **about}
-            rows += [about | point for point in record["curve"]]
+            made = json.loads(path.read_text("utf-8"))
+            about = {name: made["config"][name] for name in ("layers", "hidden_size")}
+            rows += [{"encoder": path.parent.name, **about, **x} for x in made["curve"]]
         return pd.DataFrame(rows)
 
     def rows_of_a_figure(
