@@ -184,10 +184,9 @@ class Jobs(Data):
             how = {"workers": self.workers, "bench": bench}
             jobs.make(name, self.seconds, self.out, self.steps, **how)
             rows = [row for row in jobs.progress(self.steps) if row[0] == name]
-        for job, done, total, seconds in rows:
+        for job, done, n, left in rows:
             mark = "  <- next" if waiting[:1] == [job] and not self.run else ""
-            then = _cost(done < total, seconds) + mark
-            print(f"{job:16}{done:4} of {total:4} done{then}")
+            print(f"{job:16}{done:4} of {n:4} done{_cost(done < n, left)}{mark}")
 
 
 @dataclass(frozen=True)

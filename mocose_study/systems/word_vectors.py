@@ -62,8 +62,7 @@ class WordAverage:
         counts = self.counts.transform(sentences)
         number = np.asarray(counts.sum(1))
         vectors = counts @ self.vectors / np.maximum(number, 1)
-        vectors = np.where(number == 0, self.vectors.mean(0), vectors)
-        return vectors.astype(np.float32)
+        return np.where(number == 0, self.vectors.mean(0), vectors).astype(np.float32)
 
 
 class WordVectors(System):
