@@ -9,7 +9,8 @@ A claim compares point a with one or more points b, by a metric of the runs:
 *supported*: the whole interval lies on the claim's side of the margin.
 *contradicted*: the whole interval lies on the other side of zero (of a margin below
 zero, on the other side of it; of an equivalence, beyond the margin).
-*open*: neither, or fewer than five seeds. *no runs*: a point has none.
+*open*: neither, or fewer than five seeds. Where the whole interval lies below a margin
+above zero, the reason says so. *no runs*: a point has none.
 
 Intervals are at 95 %, corrected by Holm for the claims of a section, which is a table
 of a paper. Holm steps down: each claim that is decided leaves more to the others.
@@ -114,6 +115,8 @@ def judge(claim: Claim, runs: pd.DataFrame, level: float = LEVEL) -> Verdict:
         strict = [difference(a, sides[label], stricter) for label in claim.b]
         word = _word(claim, list(effects.values()), strict)
         reason = f"nearest: {nearest}" if len(claim.b) > 1 else ""
+        if claim.rule == "better" and word == OPEN and x.high < claim.margin:
+            reason = f"below the margin of {claim.margin:g}"
     return Verdict(
         word, x.mean, x.low, x.high, x.n, max(claim.margin, 0) + x.half, reason
     )

@@ -68,7 +68,7 @@ def claims_table(judged: pd.DataFrame) -> str:
             "the paper says": f"{row.claim} ({place})",
             "ours": tables.signed(row.effect) + ends,
             "the paper's": tables.signed(row.paper),
-            "verdict": row.verdict + grey,
+            "verdict": row.verdict + grey + (row.reason and f" ({row.reason})"),
             "notebook": f"[{row.notebook[:2]}](notebooks/{row.notebook}.ipynb)",
         }
         lines.append(line)

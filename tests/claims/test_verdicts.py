@@ -88,6 +88,7 @@ def test_a_verdict_has_the_figures_behind_it():
     assert x.n == 5 and x.smallest == pytest.approx(0.5 + HALF, abs=1e-4)
     x = judge(claim(margin=-0.5), frame(a=71, b=70))
     assert x.smallest == pytest.approx(HALF, abs=1e-4)
+    assert judge(claim(margin=5.0), frame(a=71, b=70)).reason == "below the margin of 5"
 
 
 def test_other_streams_are_not_paired():
@@ -120,9 +121,8 @@ def test_runs_that_lack_or_are_no_number_are_told():
     assert judge(claim(metric="none"), runs).word == NO_RUNS
     assert judge(claim(), pd.DataFrame(columns=["label", "seed"])).word == NO_RUNS
     runs.loc[2, "sts_avg"] = math.nan
-    lost = judge(claim(), runs)
-    assert lost.word == "open"
-    assert lost.reason == "sts_avg is no number for a, seeds [2]"
+    x = judge(claim(), runs)
+    assert x.word == "open" and x.reason == "sts_avg is no number for a, seeds [2]"
 
 
 def test_two_runs_of_one_seed_are_an_error():

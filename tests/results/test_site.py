@@ -40,8 +40,8 @@ DAMAGED = {
 }
 WIDGET = "application/vnd.jupyter.widget-view+json"
 CLAIM = {"claim": "0.85 beats <b>0.99</b>.", "verdict": "supported", "range": ""}
-CLAIM |= {"effect": 1.75, "low": 0.5, "high": 3.0, "paper": 1.37}
-CLAIM |= {"where": "MoCoSE, Table 3", "section": "ema", "notebook": "04_ema"}
+CLAIM |= {"effect": 1.75, "low": 0.5, "high": 3.0, "paper": 1.37, "section": "ema"}
+CLAIM |= {"where": "MoCoSE, Table 3", "reason": "nearest: b", "notebook": "04_ema"}
 
 
 def code(source: str, *forms: dict):
@@ -137,7 +137,7 @@ def test_the_front_page_is_the_finding_and_a_row_a_section(site):
     assert row.a["href"] == "04_ema.html" and row.a.get_text() == "04"
     told = [cell.get_text() for cell in row.select("td")][:-1]
     claim = "0.85 beats <b>0.99</b>. (Table 3)"
-    assert told == [claim, "+1.8 [+0.5, +3.0]", "+1.4", "supported"]
+    assert told == [claim, "+1.8 [+0.5, +3.0]", "+1.4", "supported (nearest: b)"]
 
 
 def test_bad_input_is_one_sentence(study):
