@@ -54,8 +54,7 @@ def checksums(data: Path) -> dict[str, str]:
     """sha256 of the files of `data`, by its SHA256SUMS; empty where there is none."""
     listing = data / "SHA256SUMS"
     lines = listing.read_text().split("\n") if listing.exists() else []
-    pairs = (line.partition(" ") for line in lines)
-    return {name.strip("* ./"): digest for digest, _, name in pairs if name}
+    return {n.strip("* ./"): d for d, _, n in (x.partition(" ") for x in lines) if n}
 
 
 def home(name: str) -> Path | None:

@@ -113,8 +113,7 @@ def differences(
 ) -> dict[str, np.ndarray]:
     """By label, the differences from a point for each seed that both have."""
     table = runs.pivot(index="seed", columns="label", values=metric)
-    asked = dict.fromkeys([*labels, reference])
-    table = table.reindex(columns=list(asked))  # some may have no runs
+    table = table.reindex(columns=list(dict.fromkeys([*labels, reference])))
     if runs.loc[runs["label"] == reference, "fixed"].all():
         table[reference] = table[reference].iloc[0]
     return {x: (table[x] - table[reference]).dropna().to_numpy(float) for x in labels}

@@ -109,8 +109,7 @@ def trained_from(job: Job, steps: int | None, folder: Path) -> dict[str, float]:
     config = configure(job.name, encoder=str(folder), **changes)
     pairs, device = benchmarks.dev_tables(config.benchmark), default_device()
     before = evaluate(load_encoder(config, device).encode, pairs)["average"]
-    fitted = fit(config, None, device, False)
-    after = evaluate(fitted.encode, pairs)["average"]
+    after = evaluate(fit(config, None, device, False).encode, pairs)["average"]
     return {"untrained": round(before, 2), "trained": round(after, 2)}
 
 

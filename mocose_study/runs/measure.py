@@ -79,10 +79,7 @@ def cosine_spread(encode: Encode, config: Config) -> float:
 
 
 def stamp(device: str, codes: list[dict]) -> dict:
-    """Code, packages, processor with its instruction sets, threads, time (UTC).
-
-    `codes` is that of each part of the training, where it was interrupted.
-    """
+    """Code (`codes` of each part of the training), packages, processor, time (UTC)."""
     code = code_at() | ({"parts": codes} if len(codes) > 1 else {})
     return code | {
         "python": platform.python_version(),

@@ -133,8 +133,7 @@ def section(notebook: str, **about) -> Callable[[Callable[..., Points]], Callabl
                 if not isinstance(values, list | tuple) or not values:
                     what = f"{name} = {values!r} is no list"
                     raise InputError(f"{what}; give one, as [1, 2].")
-            numbers = {name: tuple(values) for name, values in numbers.items()}
-            given = {**defaults, **numbers}
+            given = defaults | {name: tuple(values) for name, values in numbers.items()}
             own = about if given == defaults else {**about, "small": None}
             question = " ".join(inspect.getdoc(points).split())
             try:

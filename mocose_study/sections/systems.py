@@ -36,6 +36,7 @@ SYSTEMS = {
     "decay 0": {"ema_decay": 0.0},
 }
 LONG = {"eval_every": 500, "corpus_size": 900_000}
+OWN_RATE = LONG | {"lr": 3e-5, "fgsm_epsilon": 0.0}
 SMALL = ("untrained [CLS]", "untrained mean", "SimCSE", "MoCoSE", "decay 0")
 
 
@@ -56,3 +57,9 @@ def main_results(systems=tuple(SYSTEMS)) -> Points:
 def full_length(systems=("MoCoSE", "SimCSE", "MoCoSE, code", "decay 0")) -> Points:
     """And over about the whole epoch of the paper, 14,000 steps?"""
     return {label: fields | LONG for label, fields in points_of(systems).items()}
+
+
+@section("20_main_results", length=47, seeds=range(5), small=())
+def full_own_rate(systems=("MoCoSE", "SimCSE")) -> Points:
+    """And over the whole epoch at the paper's own rate, 3e-5, without FGSM?"""
+    return {x: choose(SYSTEMS, x, "system") | OWN_RATE for x in systems}
