@@ -62,13 +62,13 @@ def claims_table(judged: pd.DataFrame) -> str:
     lines = []
     for row in judged.itertuples():
         ends = "" if pd.isna(row.low) else f" [{row.low:+.1f}, {row.high:+.1f}]"
-        grey = " (no range)" if row.range and row.verdict != NO_RUNS else ""
+        notes = ["no range" if row.range else "", row.reason] * (row.verdict != NO_RUNS)
         *_, place = row.where.split(", ")[:2]  # some claims are of this study alone
         line = {
             "the paper says": f"{row.claim} ({place})",
             "ours": tables.signed(row.effect) + ends,
             "the paper's": tables.signed(row.paper),
-            "verdict": row.verdict + grey + (row.reason and f" ({row.reason})"),
+            "verdict": row.verdict + "".join(f" ({note})" for note in notes if note),
             "notebook": f"[{row.notebook[:2]}](notebooks/{row.notebook}.ipynb)",
         }
         lines.append(line)

@@ -61,9 +61,9 @@ def dot_rows(ax: Axes, rows: dict[str, np.ndarray]) -> None:
     """One row per label: every seed faint, and their mean with its 95 % interval."""
     for y, (label, values) in enumerate(rows.items()):
         if len(values):
-            mean, color = interval(values), color_of(label)
-            ends = [[mean.mean - mean.low], [mean.high - mean.mean]]
+            estimate, color = interval(values), color_of(label)
+            ends = [[estimate.mean - estimate.low], [estimate.high - estimate.mean]]
             heights = y + np.linspace(-0.16, 0.16, len(values)) * (len(values) > 1)
             ax.plot(values, heights, "o", ms=3.5, alpha=0.4, color=color, mew=0)
             look = {"fmt": "o", "ms": 6, "capsize": 3, "color": color}
-            ax.errorbar(mean.mean, y, xerr=np.nan_to_num(ends), **look)
+            ax.errorbar(estimate.mean, y, xerr=np.nan_to_num(ends), **look)
