@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from mocose_lib import Encoder
-from mocose_lib import encoder as whole
+from mocose_lib import encoder as lib
 from mocose_study.fast import accelerate, first_token
 from mocose_study.fast.dropout import PackedDropout, replace_dropout
 
@@ -57,11 +57,11 @@ def test_vectors_are_those_of_the_plain_pass(
     """The next test is about the dropout of attention weights."""
     encoder = Encoder.load(folder, pooling, dropout=0.3).train(training)
     accelerate(encoder)
-    assert encoder.hidden_states is not whole.hidden_states
+    assert encoder.hidden_states is not lib.hidden_states
     replace_dropout(encoder, lambda rate: FixedDropout())
     inputs = batch(encoder, padded, shuffled)
     found = passed(encoder, *inputs)
-    encoder.hidden_states = whole.hidden_states
+    encoder.hidden_states = lib.hidden_states
     for fast_part, expected in zip(found, passed(encoder, *inputs), strict=True):
         assert (fast_part - expected).norm() < 1e-5 * expected.norm()
 
@@ -90,7 +90,7 @@ def test_an_unknown_structure_keeps_the_plain_pass(tiny, caplog, name, value):
     encoder = Encoder.load(tiny)
     setattr(encoder.model.config, name, value)
     accelerate(encoder)
-    assert encoder.hidden_states is whole.hidden_states and "as BERT" in caplog.text
+    assert encoder.hidden_states is lib.hidden_states and "built as BERT" in caplog.text
 
 
 # --- dropout ---
