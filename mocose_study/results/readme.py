@@ -62,7 +62,7 @@ def claims_table(judged: pd.DataFrame) -> str:
     lines = []
     for row in judged.itertuples():
         ends = "" if pd.isna(row.low) else f" [{row.low:+.1f}, {row.high:+.1f}]"
-        notes = ["no range" if row.range else "", row.reason] * (row.verdict != NO_RUNS)
+        notes = [] if row.verdict == NO_RUNS else [row.range and "no range", row.reason]
         *_, place = row.where.split(", ")[:2]  # some claims are of this study alone
         line = {
             "the paper says": f"{row.claim} ({place})",

@@ -79,7 +79,7 @@ def cosine_spread(encode: Encode, config: Config) -> float:
 
 
 def stamp(device: str, codes: list[dict]) -> dict:
-    """Code (`codes` of each part of the training), packages, processor, time (UTC)."""
+    """Code of each part, packages, processor, instruction sets, threads, time (UTC)."""
     code = code_at() | ({"parts": codes} if len(codes) > 1 else {})
     return code | {
         "python": platform.python_version(),
