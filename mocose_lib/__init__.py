@@ -1,7 +1,6 @@
 """MoCoSE, momentum contrastive sentence embeddings: the method and its measures.
 
-Cao et al., Exploring the Impact of Negative Samples of Contrastive Learning, ACL
-Findings 2022.
+Cao et al. 2022, Exploring the Impact of Negative Samples of Contrastive Learning.
 """
 
 from .encoder import Encoder

@@ -1,5 +1,6 @@
 """Opens the model and tokenizer of a folder or the hub, or says what is wrong."""
 
+import logging
 import os
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -8,10 +9,12 @@ from typing import Annotated
 
 import torch
 from torch import nn
-from transformers import AutoConfig, AutoModel, AutoTokenizer, logging
+from transformers import AutoConfig, AutoModel, AutoTokenizer
+from transformers.utils import logging as notices
 
 from .settings import InputError, Range, check
 
+log = logging.getLogger(__name__)
 MOST_LAYERS = 1000  # a larger number is a damaged one, and takes minutes to build
 
 
@@ -22,8 +25,8 @@ def readable(name: str | Path):
     if not os.path.isdir(name) and str(name).count("/") != 1:  # "" is none
         hub = "a name of the hub like 'google-bert/bert-base-uncased'"
         raise InputError(f"{why}; give one, or {hub}.")
-    verbosity = logging.get_verbosity()
-    logging.set_verbosity_error()  # of the weights, those that matter are checked
+    verbosity = notices.get_verbosity()
+    notices.set_verbosity_error()  # of the weights, those that matter are checked
     try:
         yield
     except InputError:
@@ -38,7 +41,7 @@ def readable(name: str | Path):
             said = f"encoder {str(name)!r} is damaged: {reason}."
         raise InputError(said) from cause
     finally:
-        logging.set_verbosity(verbosity)
+        notices.set_verbosity(verbosity)
 
 
 def open_model(name: str | Path, layers: int | None, dropout: float, **where):
@@ -89,7 +92,8 @@ def adapt(config, known: int, dropout: float) -> None:
     """Cuts lists with an entry for each of `known` layers; sets all dropout rates."""
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = dropout
     for name, value in list(vars(config).items()):
-        if "layer" in name and isinstance(value, list | tuple) and len(value) == known:
+        sized = isinstance(value, list | tuple) and len(value) == known
+        if sized and ("layer" in name or "window" in name):
             setattr(config, name, value[: config.num_hidden_layers])
         if "dropout" in name and type(value) in (int, float):
             setattr(config, name, dropout)
@@ -117,15 +121,19 @@ def unlike_bert(name: str | Path, config, what: str) -> InputError:
 
 @torch.no_grad()
 def check_reading(name: str | Path, model: nn.Module) -> None:
-    """Raises InputError unless the first token's vector depends on those behind it."""
-    words = model.get_input_embeddings()(torch.tensor([[0, 1, 2], [0, 1, 3]]))
+    """Raises InputError for a left-to-right model; warns of one that reads padding."""
+    table, mask = model.get_input_embeddings(), torch.tensor([[1, 1, 0]] * 3)
+    words = table(torch.tensor([[0, 1, 2], [0, 3, 2], [0, 1, 3]]))
     try:
-        first, second = model.eval()(inputs_embeds=words).last_hidden_state[:, 0]
+        output = model.eval()(inputs_embeds=words, attention_mask=mask)
+        vectors = output.last_hidden_state.reshape(3, 3, model.config.hidden_size)
+        first, other, padded = vectors[:, 0]
     except Exception as cause:
-        no_vectors = "gives no vector for each token"
-        raise unlike_bert(name, model.config, no_vectors) from cause
-    if torch.equal(first, second):
+        raise unlike_bert(name, model.config, "has no vector for each token") from cause
+    if torch.equal(first, other):
         raise unlike_bert(name, model.config, "reads from left to right only")
+    if not torch.allclose(first, padded, atol=1e-4):
+        log.warning("%s reads padding, too: its scores change with batch_size", name)
 
 
 def position_rows(model: nn.Module) -> tuple[int, int | None]:

@@ -40,10 +40,9 @@ def save(encoder, folder: str | Path, normalize: bool = False) -> Path:
 
 
 def _write(encoder, folder: Path, normalize: bool) -> None:
-    length = encoder.max_length
-    texts = {"mocose.json": {"pooling": encoder.pooling, "max_length": length}}
-    texts |= {"sentence_bert_config.json": {"max_seq_length": length}}
-    texts["modules.json"] = []
+    most = encoder.max_length
+    texts = {"mocose.json": {"pooling": encoder.pooling, "max_length": most}}
+    texts |= {"sentence_bert_config.json": {"max_seq_length": most}, "modules.json": []}
     for i, (kind, settings, weights) in enumerate(_modules(encoder, normalize)):
         path, name = f"{i}_{kind}" if i else "", f"sentence_transformers.models.{kind}"
         module = {"idx": i, "name": str(i), "path": path, "type": name}

@@ -102,9 +102,8 @@ class Settings:
     @property
     def decays(self) -> tuple[float, float]:
         """The decay at the start and at the end of its cosine."""
-        if isinstance(self.ema_decay, tuple):
-            return self.ema_decay
-        return self.ema_decay, self.ema_decay
+        decay = self.ema_decay
+        return decay if isinstance(decay, tuple) else (decay, decay)
 
     @property
     def traceable_distance(self) -> float:

@@ -140,9 +140,8 @@ def fgsm_gradients(trainer: MoCoSE, view: View, sides, negatives: Tensor) -> lis
     the one that the previous step left at the query's `view`, as their code does.
     """
     if trainer.settings.fgsm_gradient == "stale":
-        last = trainer.gradient
         view.words.register_hook(lambda g: setattr(trainer, "gradient", g.detach()))
-        return [last]
+        return [trainer.gradient]
     gradients = []
     for ids, mask in sides:
         fresh = make_view(trainer, trainer.online, ids, mask)

@@ -183,8 +183,7 @@ class Trainer:
     def load(self, state: dict) -> None:
         """Goes on from `state`. Raises InputError when it belongs to other Settings."""
         if state["settings"] != json.dumps(asdict(self.settings), sort_keys=True):
-            why = "the checkpoint belongs to other settings"
-            raise InputError(f"{why}; delete it to start anew.")
+            raise InputError("the checkpoint belongs to other settings; delete it.")
         for name in self.stateful:
             getattr(self, name).load_state_dict(state[name])
         for name in self.kept:

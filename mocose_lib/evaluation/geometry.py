@@ -7,6 +7,7 @@ values are NaN. Computed in float64.
 import numpy as np
 from jaxtyping import Float
 from scipy.spatial.distance import pdist
+from scipy.stats import entropy
 
 Vectors = Float[np.ndarray, "n dim"]
 
@@ -51,6 +52,4 @@ def singular_values(x: Vectors) -> Float[np.ndarray, " k"]:
 
 def effective_rank(x: Vectors) -> float:
     """exp of the entropy of the singular values' shares (Roy & Vetterli 2007)."""
-    share = singular_values(x)
-    share = share / share.sum()
-    return float(np.exp(-np.sum(share * np.log(np.where(share == 0, 1, share)))))
+    return float(np.exp(entropy(singular_values(x))))

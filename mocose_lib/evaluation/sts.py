@@ -12,6 +12,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from ..settings import InputError
+from .geometry import unit
 
 log = logging.getLogger(__name__)
 Encode = Callable[[Sequence[str]], np.ndarray]  # n sentences -> (n, dim)
@@ -33,10 +34,9 @@ def evaluate(encode: Encode, benchmark: Benchmark) -> dict[str, float]:
     for name, similarity in similarities(encode, benchmark).items():
         for how, value in aggregate(benchmark[name], similarity).items():
             scores[f"{name} {how}"] = value
-    if undefined := [name for name, score in scores.items() if np.isnan(score)]:
-        message = f"{len(undefined)} scores, as {undefined[0]!r}, are undefined"
+    if names := [name for name, score in scores.items() if np.isnan(score)]:
         why = "all similarities or gold scores are equal, or vectors are NaN or zero"
-        log.warning("%s: %s", message, why)
+        log.warning("%d scores, as %r, are undefined: %s", len(names), names[0], why)
     pooled = [value for name, value in scores.items() if name.endswith(" all")]
     return scores | {"average": float(np.mean(pooled))}
 
@@ -51,8 +51,7 @@ def checked(name: str, table: Table) -> Table:
     wanted |= {"subset": str} if "subset" in table else {}
     for column, kind in wanted.items():
         if column not in table:
-            message = f"{name} has no column {column!r}; it needs {list(wanted)}."
-            raise InputError(message)
+            raise InputError(f"{name} has no column {column!r}; it needs {[*wanted]}.")
         for row, value in enumerate(table[column], 1):
             sound = isinstance(value, kind) and not isinstance(value, bool)
             if not sound or (column == "score" and not np.isfinite(value)):
@@ -89,9 +88,7 @@ def aggregate(table: Table, similarity: np.ndarray) -> dict[str, float]:
 
 def cosine(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Row-wise cosine of two (n, dim) arrays, in float64; NaN for a zero vector."""
-    a, b = a.astype(np.float64), b.astype(np.float64)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return (a * b).sum(1) / (np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1))
+    return (unit(a) * unit(b)).sum(1)
 
 
 def spearman(similarity: np.ndarray, gold: np.ndarray) -> float:

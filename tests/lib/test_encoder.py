@@ -158,13 +158,14 @@ def test_layers_keeps_the_first_n(folder):
     torch.testing.assert_close(vectors, states[1][:, 0])
 
 
-def test_a_model_with_a_list_by_layer_is_saved_with_fewer_layers(tiny, tmp_path):
+@pytest.mark.parametrize("kind", ["modernbert", "longformer"])
+def test_a_model_with_a_list_by_layer_is_saved_with_fewer_layers(tiny, tmp_path, kind):
     ends = dict(cls_token_id=2, sep_token_id=3, bos_token_id=2, eos_token_id=3)
-    shape = SHAPE | ends | {"num_hidden_layers": 3}
-    deep = written(tiny, tmp_path / "a", "modernbert", **shape)
-    encoder = Encoder.load(deep, layers=1)
-    again = Encoder.load(encoder.save(tmp_path / "b"))
-    assert len(again.model.config.layer_types) == len(again.model.layers) == 1
+    shape = SHAPE | ends | {"num_hidden_layers": 3, "attention_window": [8] * 3}
+    encoder = Encoder.load(written(tiny, tmp_path / "a", kind, **shape), layers=1)
+    config = (again := Encoder.load(encoder.save(tmp_path / "b"))).model.config
+    by_layer = getattr(config, "layer_types", config.attention_window)
+    assert len(by_layer) == config.num_hidden_layers == 1
     assert np.array_equal(encoder.encode(SENTENCES[:3]), again.encode(SENTENCES[:3]))
 
 

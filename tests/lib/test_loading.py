@@ -136,26 +136,25 @@ def test_loading_is_silent_about_heads_that_an_encoder_does_not_need(tiny, capfd
 
 
 # --- other architectures ---
-BART = {f"{side}_{what}": 2 for side in ("encoder", "decoder") for what in ("layers",)}
-BART |= dict(d_model=32, encoder_attention_heads=2, decoder_attention_heads=2)
-XLNET = dict(d_model=32, n_layer=2, n_head=4, d_inner=64)
 KINDS = {
     "squeezebert": (SHAPE | {"embedding_size": 32, "num_attention_heads": 4}, ""),
-    "bart": (BART, "gives no vector for each token"),
+    "fnet": (SHAPE, ""),
+    "bart": (dict(encoder_layers=2, d_model=32), "has no vector for each token"),
     "gpt2": (dict(n_embd=32, n_layer=1, n_head=2), "reads from left to right only"),
-    "xlnet": (XLNET, "no limit of positions"),
+    "xlnet": (dict(d_model=32, n_layer=1, n_head=4), "no limit of positions"),
     "t5": (dict(d_model=32, num_layers=2, num_heads=4), "no limit of positions"),
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_another_architecture_is_read_or_refused_in_one_sentence(tiny, tmp_path, kind):
+def test_another_architecture_is_read_or_refused(tiny, tmp_path, kind, caplog):
     shape, said = KINDS[kind]
     written(tiny, tmp_path, kind, vocab_size=300, **shape)
     if not said:
         encoder = Encoder.load(tmp_path / "")
         again = Encoder.load(encoder.save(tmp_path / "saved"))
         assert np.array_equal(encoder.encode(SENTENCES), again.encode(SENTENCES))
+        assert ("reads padding, too" in caplog.text) == (kind == "fnet")
     else:
         with pytest.raises(InputError, match=f"is a {kind}, which .*{said}"):
             Encoder.load(tmp_path)
