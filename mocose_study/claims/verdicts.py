@@ -109,7 +109,7 @@ def judge(claim: Claim, runs: pd.DataFrame, level: float = LEVEL) -> Verdict:
     x = effects[nearest]
     drawn = [effects[b].n for b in claim.b if not (a.fixed and sides[b].fixed)]
     if (n := min(drawn, default=SEEDS_NEEDED)) < SEEDS_NEEDED:
-        word, reason = OPEN, f"{n} seeds; {SEEDS_NEEDED} are needed"
+        word, reason = OPEN, f"{n} of {SEEDS_NEEDED} seeds"
     else:
         stricter = 1 - (1 - level) / len(claim.b)
         strict = [difference(a, sides[label], stricter) for label in claim.b]

@@ -101,7 +101,7 @@ def test_other_streams_are_not_paired():
 
 def test_four_seeds_decide_nothing():
     verdict = judge(claim(), frame(noise=NOISE[:4], a=90, b=70))
-    assert (verdict.word, verdict.reason) == ("open", "4 seeds; 5 are needed")
+    assert (verdict.word, verdict.reason) == ("open", "4 of 5 seeds")
     assert verdict.effect == pytest.approx(19.95) and verdict.n == 4
 
 

@@ -42,7 +42,7 @@ def test_some_runs_make_table_figure_and_verdicts(study):
     drawn = {path.name for path in (study / "figures" / "tiny").iterdir()}
     stems = ("04_ema", "04_ema_score_curves")
     assert drawn == {stem + end for stem in stems for end in (".svg", ".csv")}
-    assert "3 seeds; 5 are needed" in opened.verdicts().data
+    assert "3 of 5 seeds" in opened.verdicts().data
 
 
 WRONG = [
