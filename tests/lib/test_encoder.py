@@ -158,14 +158,16 @@ def test_layers_keeps_the_first_n(folder):
     torch.testing.assert_close(vectors, states[1][:, 0])
 
 
-@pytest.mark.parametrize("kind", ["modernbert", "longformer"])
-def test_a_model_with_a_list_by_layer_is_saved_with_fewer_layers(tiny, tmp_path, kind):
+@pytest.mark.parametrize(
+    ("kind", "layers"), [("modernbert", "layers"), ("longformer", "encoder.layer")]
+)
+def test_a_list_by_layer_is_cut_with_the_layers(tiny, tmp_path, kind, layers):
     ends = dict(cls_token_id=2, sep_token_id=3, bos_token_id=2, eos_token_id=3)
     shape = SHAPE | ends | {"num_hidden_layers": 3, "attention_window": [8] * 3}
     encoder = Encoder.load(written(tiny, tmp_path / "a", kind, **shape), layers=1)
-    config = (again := Encoder.load(encoder.save(tmp_path / "b"))).model.config
-    by_layer = getattr(config, "layer_types", config.attention_window)
-    assert len(by_layer) == config.num_hidden_layers == 1
+    model = (again := Encoder.load(encoder.save(tmp_path / "b"))).model
+    by_layer = getattr(model.config, "layer_types", model.config.attention_window)
+    assert len(by_layer) == len(model.get_submodule(layers)) == 1
     assert np.array_equal(encoder.encode(SENTENCES[:3]), again.encode(SENTENCES[:3]))
 
 
