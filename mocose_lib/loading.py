@@ -93,7 +93,7 @@ def adapt(config, known: int, dropout: float) -> None:
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = dropout
     for name, value in list(vars(config).items()):
         sized = isinstance(value, list | tuple) and len(value) == known
-        if sized and ("layer" in name or "window" in name):
+        if sized and ("layer" in name or "window" in name):  # not pos_att_type
             setattr(config, name, value[: config.num_hidden_layers])
         if "dropout" in name and type(value) in (int, float):
             setattr(config, name, dropout)

@@ -56,8 +56,7 @@ def test_a_sentence_has_the_runs_numbers_and_warns_of_another_verdict(study):
     told = readme.blocks()
     assert told["finding"].count("the runs now say *no runs*") == 6
     assert told["range"].endswith("being made.") and "nan" not in told["claims"]
-    pace = {"0.85, 0.001": 40.0, "0, 0.001": 10.0}
-    write_section(SECTIONS["pace"], pace, range(5))
+    write_section(SECTIONS["pace"], {"0.85, 0.001": 40.0, "0, 0.001": 10.0}, range(5))
     write_section(SECTIONS["main_results"], {"untrained [CLS]": 27.0}, [0])
     write_section(EMA, {"0.85": 40.0, "0.99": 44.0}, range(5))
     told = readme.blocks()

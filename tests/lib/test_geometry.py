@@ -34,14 +34,13 @@ def test_alignment_uniformity_and_mean_cosine_are_the_loops(x, t):
 
 
 def test_values_worked_out_by_hand():
-    three = east, north, west = np.array([[1.0, 0.0], [0.0, 5.0], [-2.0, 0.0]])
+    three = np.array([[1.0, 0.0], [0.0, 5.0], [-2.0, 0.0]])  # east, north, west
     # right angle: |a - b|^2 = 2; opposite: 4
-    pairs = np.array([east, east]), np.array([north, west])
-    assert g.alignment(*pairs) == pytest.approx(3.0)
+    assert g.alignment(three[[0, 0]], three[1:]) == pytest.approx(3.0)
     # three pairs: 2, 2, 4 -> log((e^-4 + e^-4 + e^-8) / 3)
     expected = math.log((2 * math.exp(-4) + math.exp(-8)) / 3)
-    assert g.uniformity(np.array(three)) == pytest.approx(expected)
-    assert g.mean_cosine(np.array(three)) == pytest.approx(-1 / 3)
+    assert g.uniformity(three) == pytest.approx(expected)
+    assert g.mean_cosine(three) == pytest.approx(-1 / 3)
     # singular values 4 and 2 -> 1 and 1/2; shares 2/3, 1/3: entropy log 3 - 2/3 log 2
     assert g.singular_values(np.diag([2.0, 4.0])) == pytest.approx([1.0, 0.5])
     assert g.effective_rank(np.diag([2.0, 4.0])) == pytest.approx(3 / 2 ** (2 / 3))

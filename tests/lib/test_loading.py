@@ -15,6 +15,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerFast, logging
 
 from mocose_lib import Encoder, InputError, Settings, train
+from mocose_lib.loading import check_reading
 
 
 @pytest.fixture
@@ -122,9 +123,8 @@ def test_code_in_an_encoders_folder_is_never_executed(tiny, broken, tmp_path):
     touched = tmp_path / "executed"
     code = f"open({str(touched)!r}, 'w')\nclass Config: pass\nModel = Config\n"
     (broken / "bad.py").write_text(code)
-    vectors = Encoder.load(broken).encode(SENTENCES)
-    assert np.array_equal(vectors, Encoder.load(tiny).encode(SENTENCES))
-    assert not touched.exists()
+    vectors = (Encoder.load(folder).encode(SENTENCES) for folder in (broken, tiny))
+    assert np.array_equal(*vectors) and not touched.exists()
 
 
 def test_loading_is_silent_about_heads_that_an_encoder_does_not_need(tiny, capfd):
@@ -158,6 +158,12 @@ def test_another_architecture_is_read_or_refused(tiny, tmp_path, kind, caplog):
     else:
         with pytest.raises(InputError, match=f"is a {kind}, which .*{said}"):
             Encoder.load(tmp_path)
+
+
+def test_vectors_of_another_width_than_the_config_says_are_refused(encoder):
+    encoder.model.config.hidden_size = 8
+    with pytest.raises(InputError, match="has no vector for each token"):
+        check_reading("it", encoder.model)
 
 
 # --- other tokenizers ---

@@ -108,10 +108,7 @@ HARMS = {
 
 
 def test_what_is_missing_changed_or_old_is_made(folder, capsys, monkeypatch):
-    """And nothing else.
-
-    In a home that is none, and beside another kernel of the same name.
-    """
+    """And nothing else; in a home that is none, beside another kernel of this name."""
     kernel = folder / "jupyter" / "kernels" / "python3"
     kernel.mkdir(parents=True)
     (kernel / "kernel.json").write_text('{"argv": ["false"], "display_name": "other"}')
