@@ -25,7 +25,7 @@ import pandas as pd
 
 from mocose_lib import InputError
 
-from .stats import LEVEL, Interval, Scores, difference
+from .stats import LEVEL, Interval, Scores, difference, with_power
 
 SEEDS_NEEDED = 5
 WORDS = ("supported", "contradicted", "open", "no runs")
@@ -38,7 +38,8 @@ class Claim:
     """One sentence of a paper, and the rule that judges it.
 
     where: "MoCoSE Table 3". metric: a column of the runs. paper: the paper's a - b (of
-    best, the distance of the nearest b), if it prints it.
+    best, the distance of the nearest b), if it prints it. mended: what was wrong with
+    the rule, if it was changed when its runs were there.
     """
 
     id: str
@@ -50,6 +51,7 @@ class Claim:
     margin: float = 0.0
     metric: str = "sts_avg"
     paper: float = math.nan
+    mended: str = ""
 
     def __post_init__(self):
         if self.rule not in ("better", "equivalent", "best"):
@@ -65,7 +67,7 @@ class Claim:
 class Verdict:
     """The word, the deciding effect with its interval, and the least one that shows.
 
-    smallest: an effect beyond zero as large as this would have been seen.
+    smallest: four of five such studies would decide for a true effect as large as this.
     """
 
     word: str
@@ -106,20 +108,23 @@ def judge(claim: Claim, runs: pd.DataFrame, level: float = LEVEL) -> Verdict:
     a = sides[claim.a]
     effects = {label: difference(a, sides[label], level) for label in claim.b}
     nearest = min(effects, key=lambda label: effects[label].mean)
-    x = effects[nearest]
     drawn = [effects[b].n for b in claim.b if not (a.fixed and sides[b].fixed)]
     if (n := min(drawn, default=SEEDS_NEEDED)) < SEEDS_NEEDED:
         word, reason = OPEN, f"{n} of {SEEDS_NEEDED} seeds"
     else:
         stricter = 1 - (1 - level) / len(claim.b)
-        strict = [difference(a, sides[label], stricter) for label in claim.b]
-        word = _word(claim, list(effects.values()), strict)
-        reason = f"nearest: {nearest}" if len(claim.b) > 1 else ""
-        if claim.rule == "better" and word == OPEN and x.high < claim.margin:
+        strict = {label: difference(a, sides[label], stricter) for label in claim.b}
+        word = _word(claim, list(effects.values()), list(strict.values()))
+        if word == CONTRADICTED and claim.rule == "best":  # the rival that decides it
+            effects = strict
+            nearest = min(strict, key=lambda label: strict[label].high)
+        reason = f"best rival: {nearest}" if len(claim.b) > 1 else ""
+        below = effects[nearest].high < claim.margin
+        if claim.rule == "better" and word == OPEN and below:
             reason = f"below the margin of {claim.margin:g}"
-    return Verdict(
-        word, x.mean, x.low, x.high, x.n, max(claim.margin, 0) + x.half, reason
-    )
+    x = effects[nearest]
+    smallest = max(claim.margin, 0) + x.half * with_power(x.n, level)
+    return Verdict(word, x.mean, x.low, x.high, x.n, smallest, reason)
 
 
 def _word(claim: Claim, effects: list[Interval], strict: list[Interval]) -> str:

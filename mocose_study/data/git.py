@@ -1,7 +1,8 @@
-"""What git knows: the commit of the code, and the age of a file's lines."""
+"""What git knows: the commit of the code, and a file's former texts."""
 
 import subprocess
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
@@ -41,13 +42,14 @@ def code_at(checkout: Path = CHECKOUT) -> dict:
     return {"version": version("mocose-lib")}
 
 
-def line_times(path: Path) -> list[str]:
-    """When each line of a file got its present text (UTC); uncommitted lines: now.
+def versions(path: Path) -> Iterator[tuple[str, str]]:
+    """When each commit changed a file (UTC), and its text then; the newest first.
 
     Raises InputError where git does not have the whole history of the file.
     """
     if git(path.parent, "rev-parse", "--is-shallow-repository").strip() == "true":
         raise InputError("this clone is shallow; `git fetch --unshallow` mends that.")
-    lines = git(path.parent, "blame", "-M", "--line-porcelain", path.name).splitlines()
-    seconds = [line.split()[1] for line in lines if line.startswith("committer-time ")]
-    return [time.strftime(TIME, time.gmtime(int(second))) for second in seconds]
+    log = git(path.parent, "log", "--format=%H %ct", "--", path.name)
+    for commit, second in map(str.split, log.splitlines()):
+        text = git(path.parent, "show", f"{commit}:./{path.name}")
+        yield time.strftime(TIME, time.gmtime(int(second))), text

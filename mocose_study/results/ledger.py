@@ -1,7 +1,9 @@
 """The ledger: every claim of the papers, and what our runs say to it."""
 
+import time
 from collections.abc import Iterable
 from dataclasses import asdict, replace
+from io import StringIO
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +12,7 @@ from IPython.display import HTML
 from mocose_lib.settings import canonical
 from mocose_study.claims.verdicts import WORDS, has_range, verdicts
 from mocose_study.config import PRESETS, Config, choose
-from mocose_study.data.git import line_times
+from mocose_study.data.git import TIME, versions
 from mocose_study.sections import SECTIONS
 from mocose_study.sections import claims as claims_file
 from mocose_study.sections.claims import claims_of, rows
@@ -23,6 +25,7 @@ RULES_FILE = Path(claims_file.__file__).with_suffix(".csv")
 OURS = (  # what may differ from the authors everywhere
     "encoder corpus corpus_size benchmark lr steps eval_every seed fgsm_epsilon width"
 ).split()
+JUDGED = ["section", "id", "rule", "a", "b", "margin", "metric"]  # in claims.csv
 HARM = ("pace", "mocose-ema-needed")  # the known harm, where a section has none itself
 SHOWN = ("verdict", "effect", "low", "high", "n", "paper", "smallest")
 RULES = {"better": "a − b >", "equivalent": "|a − b| <", "best": "no b ahead by"}
@@ -44,6 +47,8 @@ def of_section(
     lines = []
     for claim in claims:
         rule = {"rule": f"{RULES[claim.rule]} {claim.margin:g}"}
+        if claim.mended:
+            rule["rule"] += f" (mended after its runs: {claim.mended})"
         lines.append(vars(claim) | vars(by_id[claim.id]) | about | rule)
     return pd.DataFrame(lines).rename(columns={"text": "claim", "word": "verdict"})
 
@@ -107,22 +112,40 @@ def as_html(table: pd.DataFrame, name: str) -> HTML:
 
 
 def late(profile: str) -> pd.DataFrame:
-    """The claims whose rule is younger than a run that it judges, one row each.
+    """The claims whose rule is younger than runs of both of its sides, one row each.
 
-    Columns: written, when the row of the rule got its present text; older, how many of
-    the `n` runs are older. Raises InputError where git cannot tell.
+    Rules that are declared as mended are left out. Columns: written, since when git has
+    the rule; older, how many of the `n` runs of the side with fewer are older. Raises
+    InputError where git cannot tell.
     """
-    rules = rows().assign(written=line_times(RULES_FILE)[1:])
-    younger = []
+    rules, younger = rows().query("mended == ''"), []
+    written = dates(rules)
     for name, section in SECTIONS.items():
         runs = table_of(section, profile).reindex(columns=["label", "finished"])
         for rule in rules[rules["section"] == name].itertuples():
-            own = runs["label"].isin([rule.a, *rule.b.split(" | ")])
-            finished = runs.loc[own, "finished"].dropna().astype(str)
-            older = int((finished < rule.written).sum())
-            younger.append((rule.id, rule.written, older, len(finished)))
+            when, labels = written[rule.Index], [[rule.a], rule.b.split(" | ")]
+            sides = (runs.loc[runs["label"].isin(x), "finished"] for x in labels)
+            sides = [side.dropna().astype(str) < when for side in sides]
+            side = min(sides, key=sum)
+            younger.append((rule.id, when, int(side.sum()), len(side)))
     table = pd.DataFrame(younger, columns=["id", "written", "older", "n"])
     return table[table["older"] > 0].set_index("id")
+
+
+def dates(rules: pd.DataFrame) -> dict[int, str]:
+    """Since when git has each rule as it is (UTC), by row; now, if it does not.
+
+    A change of its words changes no rule.
+    """
+    now = time.strftime(TIME, time.gmtime())
+    same = dict(zip(rules.index, rules[JUDGED].itertuples(index=False), strict=True))
+    written = dict.fromkeys(same, now)
+    for when, text in versions(RULES_FILE):
+        former = pd.read_csv(StringIO(text), keep_default_na=False, dtype=str)
+        known = {*former.reindex(columns=JUDGED).itertuples(index=False)}
+        same = {row: rule for row, rule in same.items() if rule in known}
+        written |= dict.fromkeys(same, when)
+    return written
 
 
 def unlike_the_authors(profile: str) -> pd.DataFrame:

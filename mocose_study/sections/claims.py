@@ -9,8 +9,9 @@
              difference of practical interest, 5 the least known harm.
     metric   a column of the runs; of alignment and uniformity, less is better
     paper    the paper's effect
+    mended   what was wrong with a rule that was mended when its runs were there
 
-Rules are committed before the runs that they judge (`mocose claims --check`).
+Other rules are committed before the runs that they judge (`mocose claims --check`).
 """
 
 from functools import cache
@@ -47,6 +48,6 @@ def claims_of(section: str) -> tuple[Claim | None, list[Claim]]:
     for row in rows()[rows()["section"] == section].itertuples():
         b, margin = tuple(row.b.split(" | ")), float(row.margin)
         rule = (row.rule, row.a, b, margin, row.metric, float(row.paper or "nan"))
-        claims.append(Claim(row.id, row.where, row.claim, *rule))
+        claims.append(Claim(row.id, row.where, row.claim, *rule, row.mended))
     control = next((claim for claim in claims if claim.id == CONTROL), None)
     return control, [claim for claim in claims if claim is not control]

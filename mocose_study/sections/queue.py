@@ -16,15 +16,16 @@ SLICES = {  # ages of keys, in keys; the newest is 0
 
 @section("08_queue", paper="mocose_table7", small=("128, quarter", "512, quarter"))
 def queue(
-    queue_sizes=(128, 256, 512, 1024, 4096), initial_fills=tuple(FILLS)
+    queue_sizes=(0, 128, 256, 512, 1024, 4096), initial_fills=tuple(FILLS)
 ) -> Points:
     """How long should the queue be, and how much of it random at first?
 
-    MoCoSE Table 7, Figures 11 and 12; a start of 128 vectors, its anonymous version.
+    MoCoSE Table 7, Figures 11 and 12; its anonymous version has no queue at all, and a
+    start of 128 vectors.
     """
     points = {}
     for size in queue_sizes:
-        for fill in initial_fills:
+        for fill in initial_fills if size else ("none",):
             count = round(choose(FILLS, fill, "initial fill") * size)
             points[f"{size}, {fill}"] = {
                 "queue_size": size,

@@ -148,10 +148,10 @@ def simcse_mlm(weights=(0.0, 0.01, 0.1, 1.0)) -> Points:
 def s_simcse(masks=("fixed rate", "sampled", "sampled, each sentence")) -> Points:
     """Does it help to draw the dropout rate anew, for each sentence by itself?
 
-    S-SimCSE Table 1, with its seven seeds.
+    S-SimCSE Table 1, with its seven seeds. All have the rate that suits SimCSE.
     """
     fixed = {"method": "simcse", "at_pace": "SimCSE"}
-    sampled = {"method": "s_simcse", "at_pace": "S-SimCSE"}
+    sampled = {"method": "s_simcse", "at_pace": "SimCSE"}
     known = {
         "fixed rate": fixed | {"paper": f"simcse, no, {BERT}"},
         "sampled": sampled

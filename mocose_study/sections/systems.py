@@ -8,13 +8,14 @@ FGSM = {"fgsm_epsilon": 5e-9, "precision": "float32"}  # in the headline, as the
 BERT = "bert-base-uncased"  # of the paper's rows
 UNTRAINED = {"method": "untrained"}
 FIRST_LAST = {"pooling": "first_last"}
+OTHER_TEXT = FIRST_LAST | {"statistics": "corpus"}  # as the rows "NLI" that are printed
 SYSTEMS = {
     "GloVe": {"method": "word_vectors", "paper": "glove, own"},
     "untrained [CLS]": UNTRAINED | {"paper": f"cls, {BERT}"},
     "untrained mean": UNTRAINED | {"pooling": "mean", "paper": f"mean, {BERT}"},
     "untrained first-last": UNTRAINED | FIRST_LAST | {"paper": f"first_last, {BERT}"},
-    "whitening": FIRST_LAST | {"method": "whitening", "paper": f"whitening, {BERT}"},
-    "flow": FIRST_LAST | {"method": "flow", "paper": f"flow, {BERT}"},
+    "whitening": OTHER_TEXT | {"method": "whitening", "paper": f"whitening, {BERT}"},
+    "flow": OTHER_TEXT | {"method": "flow", "paper": f"flow, {BERT}"},
     "IS-BERT": {"method": "is_bert", "paper": f"is_bert, {BERT}"},
     "CT": {"method": "ct", "pooling": "mean", "paper": f"ct_bert, {BERT}"},
     "DeCLUTR": {

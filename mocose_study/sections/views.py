@@ -5,6 +5,9 @@ from mocose_study.config import choose
 from .section import Points, section
 
 _OF_THE_TARGET = {"augmented_views": "target"}  # as in the authors' code
+_WORDS = _OF_THE_TARGET | {
+    "augmentation_rate": 0.3
+}  # nlpaug's default, which is theirs
 AUGMENTATIONS = {
     "none": {"paper": "none, "},
     "FGSM": {"fgsm_epsilon": 5e-9, "precision": "float32", "paper": "fgsm, 5e-9"},
@@ -12,8 +15,8 @@ AUGMENTATIONS = {
     "token cut-off 0.1": {"token_cutoff": 0.1, "paper": "token_dropout, 0.1"},
     "feature cut-off 0.01": {"feature_cutoff": 0.01, "paper": "feature_dropout, 0.01"},
     "feature cut-off 0.1": {"feature_cutoff": 0.1, "paper": "feature_dropout, 0.1"},
-    "typos": _OF_THE_TARGET | {"text_augmentation": "typos", "paper": "typos, "},
-    "synonym": _OF_THE_TARGET | {"text_augmentation": "synonym", "paper": "synonym, "},
+    "typos": _WORDS | {"text_augmentation": "typos", "paper": "typos, "},
+    "synonym": _WORDS | {"text_augmentation": "synonym", "paper": "synonym, "},
     "paraphrase": _OF_THE_TARGET
     | {"text_augmentation": "paraphrase", "paper": "paraphrase, "},
     "back-translation": _OF_THE_TARGET
