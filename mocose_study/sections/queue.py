@@ -23,9 +23,9 @@ def queue(
     MoCoSE Table 7, Figures 11 and 12; its anonymous version has no queue at all, and a
     start of 128 vectors.
     """
-    points = {}
-    for size in queue_sizes:
-        for fill in initial_fills if size else ("none",):
+    points = {"no queue": {"queue_size": 0}} if 0 in queue_sizes else {}
+    for size in filter(None, queue_sizes):
+        for fill in initial_fills:
             count = round(choose(FILLS, fill, "initial fill") * size)
             points[f"{size}, {fill}"] = {
                 "queue_size": size,

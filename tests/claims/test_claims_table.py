@@ -11,6 +11,7 @@ from mocose_study.sections.claims import CONTROL, claims_of, rows
 
 CLAIMS = [(SECTIONS[name], claim) for name in SECTIONS for claim in claims_of(name)[1]]
 ELSEWHERE = {  # numbers of another table than the section's, or of its text; and where
+    "full-average-own-rate": "MoCoSE, Table 1",
     "simcse-sup-over-unsup": "SimCSE, Table 5",
     "simcse-transfer-unsup-unclear": "SimCSE, Table E.1",
     "simcse-sup-dual-encoder-harms": "SimCSE, section 4",

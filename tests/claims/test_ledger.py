@@ -34,7 +34,7 @@ def test_a_row_has_the_verdict_its_figures_and_the_papers_effect(study):
     assert (best["verdict"], best["range"]) == ("supported", "")
     assert best["rule"] == "no b ahead by 0.5"
     assert (best["effect"], best["paper"]) == pytest.approx((2.0, 0.41))
-    assert best["n"] == 5 and best["reason"].startswith("nearest: ")
+    assert best["n"] == 5 and best["reason"].startswith("best rival: ")
     assert table.loc["mocose-ema-05-worse", "effect"] == pytest.approx(10)
     assert table.loc["mocose-ema-schedule", "verdict"] == "no runs"
     assert table.loc["mocose-ema-schedule", "reason"] == "no runs of 0.75 → 0.95"
@@ -88,14 +88,31 @@ def test_runs_at_the_authors_settings_are_told_apart_from_others(study, one_seed
 
 
 def test_rules_that_are_younger_than_their_runs_are_named(study, monkeypatch):
-    ids = ["", *claims.rows()["id"]]  # lines of the file, the header first
-    young = "mocose-ema-not-099"
-    times = {name: "2026-01-01" for name in ids} | {young: "2026-01-03"}
-    monkeypatch.setattr(ledger, "line_times", lambda _: [times[name] for name in ids])
+    """Runs are of the 2nd. One rule got its margin on the 3rd, another its words."""
+    rules = claims.rows()
+    young, reworded = rules.index[rules["section"] == "ema"][1:3]
+    before, after = rules.copy(), rules.copy()
+    before.loc[[young, reworded], ["margin", "claim"]] = (
+        ["9", ""],
+        [rules["margin"][reworded], "x"],
+    )
+    texts = (("2026-01-03", after), ("2026-01-01", before))
+    texts = [(when, table.to_csv(index=False)) for when, table in texts]
+    monkeypatch.setattr(ledger, "versions", lambda _: texts)
     monkeypatch.setattr(ledger, "SECTIONS", {"ema": EMA})
     assert ledger.late("tiny").empty  # no runs
-    write_section(
-        EMA, {"0.85": 40.0, "0.99": 38.0, "0.5": 30.0}, range(5)
-    )  # of the 2nd
-    late = ledger.late("tiny")
-    assert late.reset_index().to_numpy().tolist() == [[young, "2026-01-03", 10, 10]]
+    write_section(EMA, {"0.85": 40.0, "0.5": 30.0}, range(5))
+    assert ledger.late("tiny").empty  # runs of one side, against which nothing is known
+    write_section(EMA, {"0.99": 38.0}, range(5))
+    name = rules["id"][young]
+    late = ledger.late("tiny").reset_index().to_numpy().tolist()
+    assert late == [[name, "2026-01-03", 5, 5]]
+    declared = rules.assign(mended=rules["id"].eq(name).map({True: "why", False: ""}))
+    monkeypatch.setattr(ledger, "rows", lambda: declared)
+    assert ledger.late("tiny").empty
+
+
+def test_a_mended_rule_says_so(study):
+    table = ledger_of(SECTIONS["predictor_dim"])["rule"]
+    told = table["mocose-predictor-dim-large-no-help"]
+    assert told == "|a − b| < 0.5 (mended after its runs: it took harm for no effect)"

@@ -2,9 +2,11 @@
 
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from mocose_study.claims.stats import POWER, interval, with_power
 from mocose_study.claims.verdicts import (
     NO_RUNS,
     STREAMS,
@@ -16,8 +18,9 @@ from mocose_study.claims.verdicts import (
 )
 from mocose_study.config import InputError
 
-# of five seeds: variance 0.025, standard error 0.0707, t(0.975, 4) = 2.776: 0.196
-NOISE, HALF = (-0.2, -0.1, 0.0, 0.1, 0.2), 0.1963
+# of five seeds: variance 0.025, standard error 0.0707, t(0.975, 4) = 2.776: 0.196;
+# with t(0.8, 4) = 0.941 beside it 0.263
+NOISE, HALF, SEEN = (-0.2, -0.1, 0.0, 0.1, 0.2), 0.1963, 0.2628
 
 
 def frame(fixed=False, streams="same", noise=NOISE, **means) -> pd.DataFrame:
@@ -68,9 +71,18 @@ def test_a_word_says_where_the_interval_lies(rule, margin, lead, expected):
 def test_best_asks_something_of_each_rival_and_names_the_nearest():
     runs = frame(a=70, b=69, c=69.6, d=60)
     verdict = judge(claim("best", 0.5, b=("b", "c", "d")), runs)
-    assert verdict.word == "supported" and verdict.reason == "nearest: c"
+    assert verdict.word == "supported" and verdict.reason == "best rival: c"
     assert verdict.effect == pytest.approx(0.4)
     assert word("best", 0.5, a=70, b=69, c=70.6) == "contradicted"
+
+
+def test_the_rival_that_decides_is_shown():
+    """c leads by more in the mean, but by one odd seed; b leads surely."""
+    runs = frame(a=70, b=70.3, c=70)
+    runs.loc[runs["label"] == "c", "sts_avg"] = [69.8, 69.9, 75.0, 70.1, 70.2]
+    verdict = judge(claim("best", b=("b", "c")), runs)
+    assert (verdict.word, verdict.reason) == ("contradicted", "best rival: b")
+    assert verdict.effect == pytest.approx(-0.3) and verdict.high < 0
 
 
 def test_that_one_of_many_rivals_is_ahead_may_be_luck():
@@ -85,10 +97,17 @@ def test_that_one_of_many_rivals_is_ahead_may_be_luck():
 def test_a_verdict_has_the_figures_behind_it():
     x = judge(claim(margin=0.5), frame(a=71, b=70))
     assert (x.effect, x.low, x.high) == pytest.approx((1, 1 - HALF, 1 + HALF), abs=1e-4)
-    assert x.n == 5 and x.smallest == pytest.approx(0.5 + HALF, abs=1e-4)
+    assert x.n == 5 and x.smallest == pytest.approx(0.5 + SEEN, abs=1e-4)
     x = judge(claim(margin=-0.5), frame(a=71, b=70))
-    assert x.smallest == pytest.approx(HALF, abs=1e-4)
+    assert x.smallest == pytest.approx(SEEN, abs=1e-4)
     assert judge(claim(margin=5.0), frame(a=71, b=70)).reason == "below the margin of 5"
+
+
+def test_an_effect_of_that_size_shows_in_four_of_five_studies():
+    studies = np.random.default_rng(0).normal(size=(4000, 10))
+    size = np.mean([interval(x).half for x in studies]) * with_power(10)
+    shown = np.mean([interval(x + size).low > 0 for x in studies])
+    assert shown == pytest.approx(POWER, abs=0.03)
 
 
 def test_other_streams_are_not_paired():

@@ -1,9 +1,9 @@
-"""What git says of the code and of a file's lines, in repositories made on the spot."""
+"""What git says of the code and of a file's texts, in repositories made on the spot."""
 
 import pytest
 
 from mocose_lib import InputError
-from mocose_study.data.git import code_at, git, line_times
+from mocose_study.data.git import code_at, git, versions
 
 asked = code_at.__wrapped__  # which remembers nothing
 ONE, TWO, THREE = (f"2026-01-0{day}T00:00:00Z" for day in (1, 2, 3))
@@ -47,19 +47,17 @@ def test_without_git_it_is_the_version(repository, monkeypatch, lost):
     assert list(asked(folder)) == ["version"]
 
 
-def test_a_line_is_as_old_as_its_text(repository):
+def test_a_file_has_its_former_texts(repository):
     path = repository.folder / "table.csv"
-    path.write_text("head\nfirst,1\nsecond,1\n")
-    repository(ONE)
-    path.write_text("head\nfirst,1\nsecond,2\n")
-    repository(TWO)
-    assert line_times(path) == [ONE, ONE, TWO]
-    path.write_text("head\nfirst,1\nsecond,2\nthird,1\n")
-    *old, new = line_times(path)
-    assert old == [ONE, ONE, TWO] and new > THREE  # not committed: of now
+    for when, text in ((ONE, "one\n"), (TWO, "two\n")):
+        path.write_text(text)
+        repository(when)
+    (repository.folder / "other.csv").write_text("one\n")
+    repository(THREE)
+    assert list(versions(path)) == [(TWO, "two\n"), (ONE, "one\n")]
 
 
-def test_the_age_of_a_line_needs_the_whole_history(repository, tmp_path):
+def test_former_texts_need_the_whole_history(repository, tmp_path):
     path = repository.folder / "table.csv"
     for when, text in ((ONE, "head\n"), (TWO, "other\n")):
         path.write_text(text)
@@ -67,7 +65,7 @@ def test_the_age_of_a_line_needs_the_whole_history(repository, tmp_path):
     source = f"file://{repository.folder}"
     git(tmp_path, "clone", "--quiet", "--depth", "1", source, "copy")
     with pytest.raises(InputError, match="shallow"):
-        line_times(tmp_path / "copy" / "table.csv")
+        list(versions(tmp_path / "copy" / "table.csv"))
     (tmp_path / "table.csv").write_text("head\n")
     with pytest.raises(InputError, match="git has no history"):
-        line_times(tmp_path / "table.csv")
+        list(versions(tmp_path / "table.csv"))
