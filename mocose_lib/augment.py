@@ -1,4 +1,9 @@
-"""Augmentations of word embeddings (MoCoSE section 5.3; cut-offs after ConSERT)."""
+"""Augmentations of word embeddings (MoCoSE section 5.3; cut-offs after ConSERT).
+
+Deviations from the authors' code: it shuffles all rows of a batch alike, and its token
+cut-off takes a share of all 32 places. Both include padding; here each row's own tokens
+count. It cuts off after FGSM, here FGSM moves what the cut-offs have left.
+"""
 
 import torch
 from torch import Generator, Tensor

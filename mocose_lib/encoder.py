@@ -172,15 +172,17 @@ class Encoder(nn.Module):
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
         vectors = np.empty((len(ids), self.width), np.float32)
         training = self.training
-        self.eval()
-        for start in range(0, len(order), batch_size):
-            rows = order[start : start + batch_size]
-            padded, mask = self.pad([ids[i] for i in rows])
-            given = self.words(padded), mask
-            pooled = self(*(distort(*given) if distort else given))
-            pooled = self.pooler(pooled) if self.pooling == "cls_pooler" else pooled
-            vectors[rows] = pooled.float().cpu().numpy()
-        self.train(training)
+        try:
+            self.eval()
+            for start in range(0, len(order), batch_size):
+                rows = order[start : start + batch_size]
+                padded, mask = self.pad([ids[i] for i in rows])
+                given = self.words(padded), mask
+                pooled = self(*(distort(*given) if distort else given))
+                pooled = self.pooler(pooled) if self.pooling == "cls_pooler" else pooled
+                vectors[rows] = pooled.float().cpu().numpy()
+        finally:
+            self.train(training)
         return vectors[[place[sentence] for sentence in sentences]]
 
 

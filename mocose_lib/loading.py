@@ -56,7 +56,7 @@ def open_model(name: str | Path, layers: int | None, dropout: float, **where):
         raise unlike_bert(name, config, "has no limit of positions")
     if known > MOST_LAYERS:
         raise ValueError(f"its config.json asks for {known} layers")
-    check("encoder_layers", layers, Annotated[int, Range(1, known)] | None)
+    check("layers", layers, Annotated[int, Range(1, known)] | None)
     config.num_hidden_layers = layers or known
     adapt(config, known, dropout)
     options = {"config": config, "dtype": torch.float32, "output_loading_info": True}

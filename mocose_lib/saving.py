@@ -57,8 +57,10 @@ def _write(encoder, folder: Path, normalize: bool) -> None:
         (folder / name).write_text(text, encoding="utf-8")
     config = encoder.model.config
     config.output_hidden_states = encoder.pooling == "first_last"
-    encoder.model.save_pretrained(folder)
-    config.output_hidden_states = False
+    try:
+        encoder.model.save_pretrained(folder)
+    finally:
+        config.output_hidden_states = False
     encoder.tokenizer.save_pretrained(folder)
     for file in folder.rglob("*.safetensors"):  # which safetensors makes private
         file.chmod((folder / "mocose.json").stat().st_mode)

@@ -16,7 +16,7 @@ from .model import Branch, View, target_of
 from .queue import NegativeQueue
 from .settings import InputError, Settings
 from .shapes import Ids, Mask
-from .trainer import Progress, Trainer
+from .trainer import Progress, Trainer, batches
 
 Tokens = list[list[int]]  # token ids of each sentence
 
@@ -64,17 +64,23 @@ def train(
     """Trains `encoder` in place as MoCoSE and leaves the chosen weights in it.
 
     `options` are those of `Trainer.run`: evaluate, choose, probe, checkpoint, bar.
-    Raises InputError for too few sentences or too long ones, and where no weight may
-    change; FloatingPointError for a loss that is not finite.
+    torch's global random state is set. Raises InputError for too few sentences, for
+    more tokens than the encoder reads, and where no weight may change or weights are
+    not float32; FloatingPointError for a loss that is not finite.
     """
     settings, sentences = settings or Settings(), listed(sentences)
     if len(set(sentences)) < 2:
-        raise InputError("training needs different sentences; these are all the same.")
-    if not any(p.requires_grad for p in encoder.parameters()):
+        few = "these are all the same" if sentences else "there are none"
+        raise InputError(f"training needs different sentences; {few}.")
+    if not any(p.requires_grad for p in encoder.model.parameters()):
         raise InputError("all weights are frozen; call encoder.requires_grad_(True).")
+    if (kind := encoder.model.dtype) != torch.float32:
+        raise InputError(f"the weights are {kind}; call encoder.float().")
     if (asked := settings.max_length) > (most := encoder.positions):
         raise InputError(f"max_length = {asked}, but the encoder reads {most}.")
-    trainer = MoCoSE(settings, encoder, encoder.tokenize(sentences, asked))
+    ids = encoder.tokenize(sentences, asked)
+    next(batches(ids, settings))  # too few are said before anything changes
+    trainer = MoCoSE(settings, encoder, ids)
     return trainer.run(trainer.ids, name="mocose", **options)
 
 
@@ -91,7 +97,7 @@ def train_step(
         if settings.queue_keys == "latest" and trainer.recent:
             trainer.queue.refresh(keys_anew(trainer, trainer.generator))
         negatives = trainer.queue.negatives(settings.negatives_slice)
-        # two views: word embeddings under cut-offs, shuffle and FGSM
+        # two views: word embeddings under cut-offs and FGSM, positions under shuffle
         view = make_view(trainer, trainer.online, *query_ids)
         other = make_view(trainer, trainer.target, *key_ids)
         if epsilon := settings.fgsm_epsilon:  # one gradient for both, if tokens agree
@@ -140,6 +146,8 @@ def fgsm_gradients(trainer: MoCoSE, view: View, sides, negatives: Tensor) -> lis
     the one that the previous step left at the query's `view`, as their code does.
     """
     if trainer.settings.fgsm_gradient == "stale":
+        if not view.words.requires_grad:  # the embedding layer is frozen
+            view.words.requires_grad_()
         view.words.register_hook(lambda g: setattr(trainer, "gradient", g.detach()))
         return [trainer.gradient]
     gradients = []

@@ -102,11 +102,24 @@ class Trainer:
 
         `evaluate(step)` returns numbers by name. With `choose` the weights with the
         highest "score" are kept, else the last ones. `probe(step)` is called every
-        `probe_every` steps. An interrupted training goes on from `checkpoint` to the
-        numbers of an unbroken one; the caller deletes it. Raises InputError for fewer
-        `examples` than a batch has and where dropout has no effect on an encoder, and
-        FloatingPointError for a loss that is not finite.
+        `probe_every` steps (0: never). An interrupted training goes on from
+        `checkpoint` to the numbers of an unbroken one; the caller deletes it. However
+        it ends, the best weights so far are there, and dropout is off. Raises
+        InputError for fewer `examples` than a batch has and where dropout has no effect
+        on an encoder, and FloatingPointError for a loss that is not finite.
         """
+        try:
+            self._run(examples, name, evaluate, choose, probe, checkpoint, bar)
+        finally:
+            if self.best is not None:
+                self.scored.load_state_dict(self.best)
+            self.scored.eval()
+        if choose and self.best is None and "score" in self.progress.history[-1]:
+            log.warning("no score is a number: the last weights stay, none were chosen")
+        return self.progress
+
+    def _run(self, examples, name, evaluate, choose, probe, checkpoint, bar) -> None:
+        self.size = len(examples)
         for part in self.online.modules():
             if isinstance(part, Encoder):
                 part.check_dropout()
@@ -124,11 +137,6 @@ class Trainer:
             progress.seconds = time.monotonic() - started
             if checkpoint and checkpoint.due() and not self.ranks.rank:
                 checkpoint.write(self.state())
-        if self.best is not None:
-            self.scored.load_state_dict(self.best)
-        elif choose and "score" in progress.history[-1]:
-            log.warning("no score is a number: the last weights stay, none were chosen")
-        return progress
 
     def optimise(self, loss: Tensor, step: int) -> None:
         """One step of the optimiser and of its schedule."""
@@ -164,16 +172,21 @@ class Trainer:
         log.info("%s", row)
         best = -math.inf if progress.best_score is None else progress.best_score
         if choose and measured.get("score", -math.inf) > best:
-            progress.best_score, progress.best_step = measured["score"], step
+            progress.best_score, progress.best_step = float(measured["score"]), step
             weights = self.scored.state_dict().items()
             self.best = {name: value.detach().clone() for name, value in weights}
+
+    def of(self) -> str:
+        """What a checkpoint must agree in: settings, examples, shapes of weights."""
+        shapes = [list(p.shape) for p in self.trained]
+        return json.dumps([asdict(self.settings), self.size, shapes], sort_keys=True)
 
     def state(self) -> dict:
         """Tensors and plain values from which `load` goes on."""
         state = {name: getattr(self, name).state_dict() for name in self.stateful}
         state |= {name: getattr(self, name) for name in self.kept}
         return state | {
-            "settings": json.dumps(asdict(self.settings), sort_keys=True),
+            "of": self.of(),
             "progress": asdict(self.progress),
             "generator": self.generator.get_state(),
             "cpu_rng": torch.get_rng_state(),
@@ -181,9 +194,9 @@ class Trainer:
         }
 
     def load(self, state: dict) -> None:
-        """Goes on from `state`. Raises InputError when it belongs to other Settings."""
-        if state["settings"] != json.dumps(asdict(self.settings), sort_keys=True):
-            raise InputError("the checkpoint belongs to other settings; delete it.")
+        """Goes on from `state`. Raises InputError when it is another training's."""
+        if state["of"] != self.of():
+            raise InputError("the checkpoint is of another training; delete it.")
         for name in self.stateful:
             getattr(self, name).load_state_dict(state[name])
         for name in self.kept:

@@ -27,7 +27,7 @@ def alignment(x: Vectors, y: Vectors) -> float:
 def uniformity(x: Vectors, t: float = 2.0) -> float:
     """log of the mean of exp(-t |a - b|^2) over pairs of rows (Wang & Isola 2020).
 
-    The distances of all pairs are in memory at once: 4 n^2 bytes.
+    The distances of all pairs are in memory at once: 8 n^2 bytes.
     """
     if len(x) < 2:
         return np.nan

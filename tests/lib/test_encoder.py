@@ -96,6 +96,12 @@ def test_only_a_list_of_texts_is_encoded_and_trained_on(encoder, said):
             use(ODD[said]())
 
 
+def test_an_error_inside_leaves_the_mode_as_it_was(encoder):
+    with pytest.raises(ZeroDivisionError):
+        encoder.train().encode(SENTENCES, distort=lambda words, mask: 1 / 0)
+    assert encoder.training
+
+
 def test_a_generator_or_a_column_is_encoded_like_a_list(encoder):
     expected = encoder.encode(SENTENCES)
     for texts in (iter(SENTENCES), pd.Series(SENTENCES), np.array(SENTENCES)):

@@ -1,10 +1,12 @@
 """Trainings that are killed at each step end like the unbroken one."""
 
+import numpy as np
 import pytest
 from conftest import SMALL, assert_same
 from test_train import VARIANTS
+from texts import open_sentences
 
-from mocose_lib import InputError
+from mocose_lib import InputError, Settings, train
 from mocose_lib.queue import NegativeQueue
 from mocose_lib.trainer import Trainer
 from mocose_study.data import atomic
@@ -50,5 +52,14 @@ def test_kills_change_nothing(go, eager, monkeypatch, tmp_path, variant, where):
 
 def test_a_checkpoint_of_other_settings_is_refused(go, eager, tmp_path):
     go(checkpoint=Checkpoint(tmp_path / "run.pt"))
-    with pytest.raises(InputError, match="belongs to other settings"):
-        go(seed=1, checkpoint=Checkpoint(tmp_path / "run.pt"))
+    for change in ({"seed": 1}, {"sentences": 50}):
+        with pytest.raises(InputError, match="of another training"):
+            go(**change, checkpoint=Checkpoint(tmp_path / "run.pt"))
+
+
+def test_a_score_of_any_kind_of_number_can_be_read_back(encoder, eager, tmp_path):
+    checkpoint = Checkpoint(tmp_path / "run.pt")
+    options = {"evaluate": lambda _: {"score": np.float64(1)}, "bar": False}
+    settings = Settings(**SMALL)
+    train(encoder, open_sentences(64), settings, checkpoint=checkpoint, **options)
+    assert checkpoint.read()["progress"]["best_score"] == 1

@@ -92,6 +92,21 @@ def test_the_weights_that_are_left_are_the_chosen_ones(encoder, choose):
     assert kept == ((4, 30.0) if choose else (0, None))
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, FloatingPointError])
+def test_a_training_that_ends_early_leaves_the_best_weights(encoder, error):
+    kept = {}
+
+    def measure(step):
+        if step > 2:
+            raise error
+        kept.update({k: v.clone() for k, v in encoder.state_dict().items()})
+        return {"score": np.float64(10)}
+
+    with pytest.raises(error):
+        train(encoder, open_sentences(64), Settings(**SMALL), evaluate=measure)
+    assert same(encoder.state_dict(), kept) and not encoder.training
+
+
 def test_it_is_said_that_no_score_chose_the_weights(encoder, caplog):
     options = dict(evaluate=lambda step: {"score": float("nan")}, bar=False)
     train(encoder, open_sentences(64), Settings(**SMALL), **options)
@@ -103,8 +118,24 @@ def test_what_cannot_be_trained_is_one_sentence(encoder):
         train(encoder, open_sentences(64), Settings(max_length=200))
     with pytest.raises(InputError, match="these are all the same"):
         train(encoder, ["one text"] * 99)
+    encoder.pooler_trained = False
+    with pytest.raises(InputError, match="larger than the 9 examples"):
+        train(encoder, open_sentences(9))
+    assert not encoder.pooler_trained and not encoder.training
+    with pytest.raises(InputError, match="call encoder"):
+        train(encoder.half(), open_sentences(64))
     with pytest.raises(InputError, match="all weights are frozen"):
-        train(encoder.requires_grad_(False), open_sentences(64))
+        encoder.model.requires_grad_(False)
+        train(encoder.float(), open_sentences(64))
+
+
+@pytest.mark.parametrize("gradient", ["current", "stale"])
+def test_the_embedding_layer_may_be_frozen(encoder, gradient):
+    encoder.model.embeddings.requires_grad_(False)
+    settings = Settings(**SMALL | {"fgsm_gradient": gradient, "fgsm_epsilon": 1e-3})
+    assert (
+        train(encoder, open_sentences(64), settings, bar=False).step == settings.steps
+    )
 
 
 def test_evaluation_does_not_change_training(go):
