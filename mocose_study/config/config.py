@@ -54,7 +54,7 @@ class Config(Settings):
     crop: Share = 0.0  # tokens cut away at the two ends of a sentence
     word_deletion: Share = 0.0  # tokens left out, at least one
     text_augmentation: Literal[*MODELS] = "none"
-    augmentation_models: tuple[str, ...] = ()  # (): those of text_augment.models_of
+    augmentation_models: tuple[str, ...] = ()  # (): those of encoders.models_of
     augmentation_rate: Annotated[float, Range(0.001, 1)] = 0.1  # of words, one or more
     augmented_views: Literal["target", "both"] = "both"  # rewritten or shortened
     augment_at_evaluation: bool = False  # shuffle and cut-offs while scoring, too

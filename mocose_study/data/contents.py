@@ -31,7 +31,8 @@ def digests(config: Config, reads: Iterable[str]) -> dict[str, str]:
     for field in reads:
         value = getattr(config, field)
         if field == "augmentation_models":
-            texts |= {name: encoders.fingerprint(name) for name in value}
+            others = {*encoders.models_of(config)} - {config.encoder}
+            texts |= {name: encoders.fingerprint(name) for name in others}
         elif field == "encoder":
             texts[field] = encoders.fingerprint(value)
         elif field == "corpus" and hub_name(value):

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import huggingface_hub
 
-from mocose_study.config import InputError
+from mocose_study.config import Config, InputError
+from mocose_study.config.config import MODELS
 
 from .files import shipped
 from .sources import asking_the_hub, revision_on_hub, sha256
@@ -26,6 +27,15 @@ def locate(name: str) -> Path | None:
         if any((path / file).exists() for file in ("config.json", "modules.json")):
             return path
     return None
+
+
+def models_of(config: Config) -> tuple[str, ...]:
+    """Of a text augmentation: those named; for synonyms the local encoder; defaults."""
+    if named := config.augmentation_models:
+        return named
+    if config.text_augmentation == "synonym" and locate(config.encoder):
+        return (config.encoder,)
+    return MODELS[config.text_augmentation]
 
 
 def source(name: str) -> Path:

@@ -12,24 +12,14 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from mocose_study.config import Config
-from mocose_study.config.config import MODELS
 from mocose_study.data import corpora
-from mocose_study.data.encoders import fingerprint, locate
+from mocose_study.data.encoders import fingerprint, models_of
 from mocose_study.data.files import cache_folder
 
 from . import rewrite
 
 VERSION = 2  # raise it whenever the code of a kind rewrites differently
 SHARD = 1_000  # sentences; a killed augmentation loses so many at most
-
-
-def models_of(config: Config) -> tuple[str, ...]:
-    """Those that `config` names; for synonyms its local encoder; else the default."""
-    if named := config.augmentation_models:
-        return named
-    if config.text_augmentation == "synonym" and locate(config.encoder):
-        return (config.encoder,)
-    return MODELS[config.text_augmentation]
 
 
 def make_rewrite(config: Config, device="cpu"):

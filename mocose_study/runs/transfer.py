@@ -3,7 +3,8 @@
 Splits, features and strengths of the L2 penalty are SentEval's. `MR dev` is the
 accuracy that chose the strength, `MR test` the one on rows that had no part in it, both
 x 100. Without given splits (MR, CR, SUBJ, MPQA) both come from nested stratified
-10-fold cross-validation.
+10-fold cross-validation. Deviation: the inner folds are the nine other outer ones.
+SentEval draws ten anew.
 """
 
 import logging

@@ -3,6 +3,7 @@
 from mocose_study.config import choose
 
 from .section import Points, section
+from .systems import FGSM
 
 _OF_THE_TARGET = {"augmented_views": "target"}  # as in the authors' code
 _WORDS = _OF_THE_TARGET | {
@@ -10,7 +11,7 @@ _WORDS = _OF_THE_TARGET | {
 }  # nlpaug's default, which is theirs
 AUGMENTATIONS = {
     "none": {"paper": "none, "},
-    "FGSM": {"fgsm_epsilon": 5e-9, "precision": "float32", "paper": "fgsm, 5e-9"},
+    "FGSM": FGSM | {"paper": "fgsm, 5e-9"},
     "position shuffle": {"position_shuffle": True, "paper": "position_shuffle, "},
     "token cut-off 0.1": {"token_cutoff": 0.1, "paper": "token_dropout, 0.1"},
     "feature cut-off 0.01": {"feature_cutoff": 0.01, "paper": "feature_dropout, 0.01"},

@@ -26,7 +26,7 @@ KINDS = (MoCoSE, SimCSE, SupervisedSimCSE, SSimCSE, ContrastiveTension, DeCLUTR)
 KINDS += (ISBert, Flow, Whitening, WordVectors, Untrained)
 SYSTEMS = {kind.name: kind for kind in KINDS}
 
-# Fields that are refused where they would have no effect, unless they are off.
+# Of the fields that a system may not have, those that are refused unless off.
 SWITCHES = """position_shuffle token_cutoff feature_cutoff fgsm_epsilon crop
 word_deletion text_augmentation positives same_mask two_encoders mlm_weight""".split()
 OFF = {"text_augmentation": "none", "positives": "same"}  # of the others: 0 or False

@@ -34,7 +34,7 @@ class Fitted:
 
 
 class System:
-    """A system of the papers' tables. Its facts are attributes; none has a default."""
+    """A system of the papers' tables. Its facts are attributes."""
 
     name: str  # of Config.method
     label: str  # in tables and figures

@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from mocose_study.config import PROFILES, InputError, configure
+from mocose_study.config import PRESETS, PROFILES, InputError, configure
 from mocose_study.results.tables import table_of
 from mocose_study.runs.files import run_ids
 from mocose_study.sections import FUNCTIONS, SECTIONS
@@ -61,6 +61,16 @@ def test_the_points_are_all_rows_of_the_papers_table(name):
     named = {point["paper"] for point in section.points.values() if "paper" in point}
     if name not in ("main_results", "transfer"):  # which share their systems
         assert named <= rows
+
+
+@pytest.mark.parametrize("walk", ["to_code", "to_described"])
+def test_a_walk_ends_at_its_preset(walk):
+    """Its differences together are the preset, but for what augmentations alone see."""
+    steps = [dict(x) for label, x in SECTIONS[walk].points.items() if label[0] == "+"]
+    together = {name: x for step in steps for name, x in step.items()} | FGSM
+    preset = PRESETS[walk.removeprefix("to_")]
+    unseen = {"augmented_views", "augment_at_evaluation"}
+    assert {k: v for k, v in preset.items() if k not in unseen} == together
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from made_up import write
 from texts import raising
 
 from mocose_study import cli, results
+from mocose_study.config import configure
 from mocose_study.runs import run
 from mocose_study.sections import SECTIONS
 
@@ -120,6 +121,9 @@ def test_profile_preset_and_method_give_the_defaults_that_fields_change(tmp_path
     own = f"--profile smoke --corpus {tmp_path / 'mine.txt'}"
     assert config(own).corpus_size == 70
     assert config(f"{own} --corpus-size 65").corpus_size == 65
+    # as many sentences are seen with another batch
+    assert config("--profile tiny --batch-size 32") == configure("tiny", batch_size=32)
+    assert config("--profile tiny --batch-size 32 --steps 9").steps == 9
 
 
 def test_a_grid_without_a_section_lists_what_is_missing_and_its_cost(mocose):

@@ -10,7 +10,7 @@ from texts import articles, generator, stop
 from mocose_lib import InputError
 from mocose_study.config import Config, vary
 from mocose_study.config.config import MODELS
-from mocose_study.data import corpora
+from mocose_study.data import contents, corpora, encoders
 from mocose_study.data.files import cache_folder
 from mocose_study.rewriting import rewrite, text_augment
 from mocose_study.rewriting.tokens import crop, delete, mask_tokens, shortened
@@ -42,12 +42,15 @@ def test_a_missing_headless_or_wrong_model_is_one_sentence(corpus, tiny, masked)
 
 def test_default_models_are_the_encoder_or_those_of_the_table(study, tiny):
     def models(kind, **changes):
-        return text_augment.models_of(Config(text_augmentation=kind, **changes))
+        return encoders.models_of(Config(text_augmentation=kind, **changes))
 
     assert models("synonym", encoder=str(tiny)) == (str(tiny),)
     assert models("synonym", augmentation_models=("mine",)) == ("mine",)
     bert = "google-bert/bert-base-uncased"
     assert models("synonym", encoder=bert) == ("FacebookAI/roberta-base",)
+    translated = Config(text_augmentation="back_translation")
+    named = contents.digests(translated, ("augmentation_models",)).keys()
+    assert named == {"benchmark", *MODELS["back_translation"]}
     assert models("paraphrase", encoder=str(tiny)) == ("tuner007/pegasus_paraphrase",)
 
 
