@@ -99,9 +99,10 @@ def as_html(table: pd.DataFrame, name: str) -> HTML:
     if table.empty:
         return HTML("No claims.")
     table = table.reset_index(drop=True)  # classes go to rows by their numbers
-    visible = table[["where", "claim", "rule", *SHOWN, "reason", "range"]]
-    numbers = ["effect", "low", "high", "paper", "smallest"]
     ranged = table["range"].eq("")
+    why = ["reason"] if ranged.all() else ["reason", "range"]
+    visible = table[["where", "claim", "rule", *SHOWN, *why]]
+    numbers = ["effect", "low", "high", "paper", "smallest"]
     colors = table["verdict"].map(VERDICTS).where(ranged, "#999999")
     words = table["verdict"].where(ranged, "no range").str.replace(" ", "-")
     look = visible.style.hide(axis="index").set_uuid(name)

@@ -45,7 +45,7 @@ def open_section(
         opened.make()
     elif missing := opened.missing():
         total = len(chosen.configs(profile, seeds))
-        done = f"{total - len(missing)} of {total} runs at profile {profile}"
+        done = f"{name}: {total - len(missing)} of {total} runs at profile {profile}"
         print(f"{done}; run_missing = True makes the others.")
     return opened
 

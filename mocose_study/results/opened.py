@@ -15,6 +15,7 @@ from IPython.display import HTML, Markdown, clear_output, display
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
+from mocose_lib.ema import decay_at
 from mocose_study import systems
 from mocose_study.config import PROFILES, Config, configure, vary
 from mocose_study.data.files import shipped
@@ -73,13 +74,18 @@ class Opened:
         whole = tables.beside_paper(self.section, runs)
         kept = [column for column in whole if "centred" not in column]
         whole = whole[kept].rename(columns={"mean": "average"})
+        trained = runs.reindex(columns=["label", "fixed", "lr", "steps"])
+        trained = trained[trained["fixed"].eq(False)].groupby("label").first()
+        rates = trained["lr"].map("{:g}".format)
+        whole = whole.join(trained[["steps"]].assign(lr=rates))
         return means.reindex(whole.index).join(whole).apply(tables.aligned)
 
     def staleness(self) -> pd.DataFrame:
         """The age of the queue in each point's runs, mean over seeds, in steps.
 
-        Equation 4 beside what was measured after a quarter, a half and three quarters
-        of the training, and the share that the oldest keys retain after a half of it
+        Equation 4, at the mean decay, beside its value after a quarter, a half and
+        three quarters of the training, at the decay of that step and with the keys'
+        age as measured. And the share that the oldest keys retain after a half of it
         (`mocose_study.systems.staleness`).
         """
         shares = ("after 25 %", "after 50 %", "after 75 %")
@@ -87,11 +93,12 @@ class Opened:
         for label, config, record in tables.records(*self.asked):
             moments = record["progress"].get("staleness", ())
             if len(moments) == 3 and moments[1]["retained"]:
-                reach = config.traceable_distance
+                decays = np.array([decay_at(x["step"], config) for x in moments])
                 # a queued key counts by the share of it that is left
                 left = np.array([np.dot(x["retained"], x["n"]) for x in moments])
-                measured = reach + (left - config.queue_size) / config.batch_size
-                rows.append((label, reach, *measured, moments[1]["retained"][-1]))
+                measured = 1 / (1 - decays) + left / config.batch_size
+                expected, last = config.traceable_distance, moments[1]["retained"][-1]
+                rows.append((label, expected, *measured, last))
         columns = ["point", "equation 4", *shares, "oldest retains"]
         table = pd.DataFrame(rows, columns=columns)
         return table.groupby("point", sort=False).mean().apply(tables.aligned)
@@ -108,11 +115,11 @@ class Opened:
         return tables.summary(gains, "gain").set_index("label").apply(tables.aligned)
 
     def settings(self) -> pd.DataFrame:
-        """The fields in which the base of this profile is not the paper's."""
+        """The fields in which this profile differs from `base`, which has FGSM here."""
         authors = {"fgsm_epsilon": Config.fgsm_epsilon, "precision": Config.precision}
         ours, papers = vars(configure(self.profile)), vars(configure("base", **authors))
         differ = {x: (ours[x], papers[x]) for x in ours if ours[x] != papers[x]}
-        columns = [f"profile {self.profile}", "the paper"]
+        columns = [f"profile {self.profile}", "profile base"]
         table = pd.DataFrame(differ, columns, dtype=object).T.rename_axis("field")
         return table.map(lambda x: f"{x:g}" if isinstance(x, float) else x)
 

@@ -14,6 +14,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
+from mocose_study.claims.stats import interval
 from mocose_study.config import Config
 from mocose_study.data.files import study_folder
 
@@ -58,16 +59,28 @@ def scores(opened, runs: pd.DataFrame, metric: str = METRIC):
     table = tables.summary(runs, metric).set_index("label")
     figure, ax = style.rows_figure(list(table.index), POINTS)
     groups = runs.groupby("label", sort=False)[metric]
-    style.dot_rows(ax, {x: group.to_numpy(float) for x, group in groups})
+    each = {label: group.to_numpy(float) for label, group in groups}
+    style.dot_rows(ax, {label: (x, interval(x)) for label, x in each.items()})
     return figure, table, "scores"
 
 
 @saved
-def differences(opened, runs: pd.DataFrame, reference: str = "", metric: str = METRIC):
-    """Differences from a point (default: the paper's best), ours and the paper's."""
+def differences(
+    opened,
+    runs: pd.DataFrame,
+    reference: str = "",
+    metric: str = METRIC,
+    rows: str = "",
+):
+    """Differences from a point (default: the paper's best), ours and the paper's.
+
+    rows: what the labels are.
+    """
     table = tables.beside_paper(opened.section, runs, metric)
-    rows = opened.rows_of_a_figure(list(table.index), reference, metric)
-    return beside_paper(runs, *rows, metric), table, None
+    asked = opened.rows_of_a_figure(list(table.index), reference, metric)
+    figure = beside_paper(runs, *asked, metric)
+    figure.axes[0].set_ylabel(rows)
+    return figure, table, None
 
 
 def beside_paper(
@@ -113,8 +126,9 @@ def beside_paper(
 def curves_of(opened, _, y="score", ylabel=DEV, part="history", **axes):
     """The training's curves; `part` "trajectory" has those of the geometry."""
     rows = [
-        {"label": label, "seed": record["config"]["seed"], **row}
-        for label, _, record in tables.records(*opened.asked)
+        {"label": label, "seed": config.seed, **row}
+        | {"sentences": row["step"] * config.batch_size}
+        for label, config, record in tables.records(*opened.asked)
         for row in record["progress"].get(part, ())
     ]
     table = pd.DataFrame(rows)

@@ -13,7 +13,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mocose_study.claims.stats import interval
+from mocose_study.claims.stats import Interval
 from mocose_study.config import read_toml
 from mocose_study.systems import SYSTEMS
 
@@ -57,11 +57,11 @@ def rows_figure(labels: Sequence[str], xlabel: str) -> tuple[Figure, Axes]:
     return figure, ax
 
 
-def dot_rows(ax: Axes, rows: dict[str, np.ndarray]) -> None:
-    """One row per label: every seed faint, and their mean with its 95 % interval."""
-    for y, (label, values) in enumerate(rows.items()):
+def dot_rows(ax: Axes, rows: dict[str, tuple[np.ndarray, Interval]]) -> None:
+    """One row per label: every seed faint, and the mean with its 95 % interval."""
+    for y, (label, (values, estimate)) in enumerate(rows.items()):
         if len(values):
-            estimate, color = interval(values), color_of(label)
+            color = color_of(label)
             ends = [[estimate.mean - estimate.low], [estimate.high - estimate.mean]]
             heights = y + np.linspace(-0.16, 0.16, len(values)) * (len(values) > 1)
             ax.plot(values, heights, "o", ms=3.5, alpha=0.4, color=color, mew=0)

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mocose_study.claims.stats import interval
+from mocose_study.claims.stats import Interval, Scores, difference, interval
+from mocose_study.claims.verdicts import scores
 from mocose_study.data.files import study_folder
 from mocose_study.runs.files import read_whole, run_ids
 from mocose_study.sections.section import Section
@@ -110,13 +111,24 @@ def unstacked(values: Mapping[str, float], section: Section) -> pd.DataFrame:
 
 def differences(
     runs: pd.DataFrame, labels: Sequence[str], reference: str, metric: str = METRIC
-) -> dict[str, np.ndarray]:
-    """By label, the differences from a point for each seed that both have."""
-    table = runs.pivot(index="seed", columns="label", values=metric)
-    table = table.reindex(columns=list(dict.fromkeys([*labels, reference])))
-    if runs.loc[runs["label"] == reference, "fixed"].all():
-        table[reference] = table[reference].iloc[0]
-    return {x: (table[x] - table[reference]).dropna().to_numpy(float) for x in labels}
+) -> dict[str, tuple[np.ndarray, Interval]]:
+    """By label, each seed's difference from a point, and that of the means, as judged.
+
+    Where the two share no random streams, it is that from the mean of the point.
+    """
+    runs, gaps = runs.dropna(subset=[metric]), {}
+    b = scores(runs, reference, metric)
+    for label in labels:
+        a = scores(runs, label, metric)
+        paired = a.streams == b.streams and not (a.fixed or b.fixed)
+        base = b.by_seed if paired else dict.fromkeys(a.by_seed, _mean(b))
+        each = [x - base[seed] for seed, x in a.by_seed.items() if seed in base]
+        gaps[label] = np.array(each), difference(a, b)
+    return gaps
+
+
+def _mean(side: Scores) -> float:
+    return float(np.mean(list(side.by_seed.values()))) if side.by_seed else np.nan
 
 
 def filled(template: str, **values) -> str:

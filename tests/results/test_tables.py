@@ -84,10 +84,20 @@ def test_tasks_are_gathered_by_label(runs):
 def test_differences_are_of_the_seeds_that_both_have(runs):
     own = runs[(runs["label"] != "0.5") | (runs["seed"] > 0)]
     gaps = tables.differences(own, ["0.85", "0.99"], "0.5")
-    assert {k: [*v] for k, v in gaps.items()} == {"0.85": [3, 3], "0.99": [-11, -11]}
+    each = {k: dots.tolist() for k, (dots, _) in gaps.items()}
+    assert each == {"0.85": [3, 3], "0.99": [-11, -11]}
     fixed = runs.assign(fixed=runs["label"].eq("0.5"))
     one = fixed[~fixed["fixed"] | (fixed["seed"] == 0)]  # 60 stands for all seeds
-    assert tables.differences(one, ["0.85"], "0.5")["0.85"].tolist() == [3, 4, 5]
+    dots, mean = tables.differences(one, ["0.85"], "0.5")["0.85"]
+    assert dots.tolist() == [3, 4, 5] and (mean.mean, mean.n) == (4, 3)
+
+
+def test_without_shared_streams_they_are_from_the_mean(runs):
+    """Scores 60, 61, 62 and 63, 64, 65; Welch's half-width: 2.776 sqrt(2 / 3)."""
+    other = runs.assign(method=runs["label"].replace({"0.5": "simcse"}))
+    dots, mean = tables.differences(other, ["0.85"], "0.5")["0.85"]
+    assert dots.tolist() == [2, 3, 4]
+    assert mean.half == pytest.approx(2.776 * (2 / 3) ** 0.5, abs=1e-3)
 
 
 def test_the_queues_staleness_is_measured_at_three_moments(study):
