@@ -18,7 +18,8 @@ BESIDE = ("default_prompt_name", "truncate_dim", "do_lower_case")
 def save(encoder, folder: str | Path, normalize: bool = False) -> Path:
     """Writes a folder that SentenceTransformer, AutoModel and `Encoder.load` read.
 
-    `normalize` adds a module for vectors of length 1. All is written beside first. Then
+    `normalize` adds a module for vectors of length 1. The pooler is a module where the
+    pooling uses it, else it is left out. All is written beside first. Then
     config.json goes first and comes last: a mixture of two models does not load. Raises
     InputError for a folder with another program's model.
     """

@@ -50,8 +50,9 @@ def table_of(section: Section, profile: str, seeds=None) -> pd.DataFrame:
     """One row for every run of the section that is done.
 
     Columns: label, every field of the Config, every metric; nearness_l2: minus the
-    distance of alignment and uniformity to `OPTIMUM`; distance: equation 4; fixed: the
-    run draws nothing, so that one seed stands for all. Where all sentences have one
+    distance of alignment and uniformity to `OPTIMUM`; mean_cosine_last: of a sample of
+    the dev split, after the last step; distance: equation 4; fixed: the run draws
+    nothing, so that one seed stands for all. Where all sentences have one
     vector a correlation is undefined; it counts as 0, since such vectors order nothing.
     """
     rows = []
@@ -61,6 +62,8 @@ def table_of(section: Section, profile: str, seeds=None) -> pd.DataFrame:
         row = {"label": label, **record["config"], **metrics}
         row["nearness_l2 dev"] = -np.linalg.norm(place - OPTIMUM)
         row["best_step"] = record["progress"].get("best_step")
+        if history := record["progress"].get("history"):
+            row["mean_cosine_last"] = history[-1].get("mean_cosine")
         row |= {name: record["stamp"].get(name) for name in ("finished", "device")}
         row["distance"], row["fixed"] = config.traceable_distance, not draws(config)
         undefined = [k for k, v in row.items() if v is None and k.endswith(SPEARMAN)]
