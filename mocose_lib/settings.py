@@ -16,6 +16,10 @@ Slice = tuple[int, int]
 class InputError(Exception):
     """Bad input. The text is one sentence: what is wrong, and what would be right."""
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows of it: the sentence, and not the way to it."""
+        return [f"InputError: {self}"]
+
 
 def Range(low: float, high: float | None = None) -> Interval:
     """The closed interval of values that a field accepts."""

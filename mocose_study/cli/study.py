@@ -170,9 +170,13 @@ class Jobs(Data):
 
     def main(self) -> None:
         from mocose_study.bench import bench
-        from mocose_study.config import choose
+        from mocose_study.config import InputError, choose
         from mocose_study.runs import jobs
 
+        if self.seconds < 1:
+            raise InputError(
+                f"seconds = {self.seconds} leaves no time; give 1 or more."
+            )
         if self.steps:
             jobs.try_out()
         rows = list(jobs.progress(self.steps))

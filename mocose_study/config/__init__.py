@@ -2,5 +2,5 @@
 
 from mocose_lib.settings import InputError
 
-from .config import FIELDS, Config, choose, read_toml, vary
+from .config import FIELDS, Config, choose, known, read_toml, vary
 from .profiles import PRESETS, PROFILES, configure

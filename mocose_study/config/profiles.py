@@ -53,7 +53,8 @@ def _profile(shared, width: int, seeds: int, at_pace="", best="", **own) -> Prof
     """A table of `profiles.toml`, with the fields that it shares with others."""
     rates = _READ["at_pace"].get(at_pace, {})
     searched = rates | _READ["best"].get(best, {})
-    return Profile(_READ["shared"][shared] | own, width, seeds, rates, searched)
+    fields = _READ["shared"][shared] | known(own)
+    return Profile(fields, width, seeds, rates, searched)
 
 
 _READ = canonical(read_toml(__package__, "profiles"))

@@ -11,7 +11,7 @@ from IPython.display import HTML
 
 from mocose_lib.settings import canonical
 from mocose_study.claims.verdicts import WORDS, has_range, verdicts
-from mocose_study.config import PRESETS, Config, choose
+from mocose_study.config import PRESETS, Config, InputError, choose
 from mocose_study.data.git import TIME, versions
 from mocose_study.sections import SECTIONS
 from mocose_study.sections import claims as claims_file
@@ -117,7 +117,7 @@ def late(profile: str) -> pd.DataFrame:
 
     Rules that are declared as mended are left out. Columns: written, since when git has
     the rule; older, how many of the `n` runs of the side with fewer are older. Raises
-    InputError where git cannot tell.
+    InputError where git cannot tell, and where there are no runs.
     """
     rules, younger = rows().query("mended == ''"), []
     written = dates(rules)
@@ -130,6 +130,8 @@ def late(profile: str) -> pd.DataFrame:
             side = min(sides, key=sum)
             younger.append((rule.id, when, int(side.sum()), len(side)))
     table = pd.DataFrame(younger, columns=["id", "written", "older", "n"])
+    if not table["n"].any():
+        raise InputError(f"profile {profile} has no runs of both sides of a claim.")
     return table[table["older"] > 0].set_index("id")
 
 

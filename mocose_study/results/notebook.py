@@ -10,7 +10,7 @@ from IPython import get_ipython
 from IPython.display import Markdown
 from transformers.utils.logging import disable_progress_bar
 
-from mocose_study.config import PROFILES, choose
+from mocose_study.config import PROFILES, InputError, choose
 from mocose_study.sections import FUNCTIONS, SECTIONS
 
 from . import ledger
@@ -25,18 +25,22 @@ def open_section(
     profile: str = EVIDENCE,
     seeds: Sequence[int] | None = None,
     changes: Mapping | None = None,
-    run_missing: bool = False,
+    run_missing: bool | None = None,
     **numbers,
 ) -> Opened:
     """A section with its runs; `numbers` take the place of the paper's.
 
-    changes: fields for all of its points. Runs that are not of the study go to
-    runs/<profile>. A section that has none at the profile shows those of `tiny`. Raises
-    InputError for a name or value that is not possible.
+    changes: fields for all of its points. run_missing: None where nobody can ask for
+    them. Runs that are not of the study go to runs/<profile>. A section that has none
+    at the profile shows those of `tiny`. Raises InputError for a name or value that is
+    not possible.
     """
     check_parameters()
     choose(PROFILES, profile, "profile")
-    chosen = choose(FUNCTIONS, name, "section")(**numbers).changed(**(changes or {}))
+    if run_missing not in (True, False, None):
+        raise InputError(f"run_missing = {run_missing!r} is neither True nor False.")
+    chosen = choose(FUNCTIONS, name, "section")(**numbers)
+    chosen = chosen if changes is None else chosen.changed(changes)
     if chosen == SECTIONS[name] and not chosen.labels(profile):
         print(f"profile {profile} has no runs of {name}; these are of {EVIDENCE}")
         return Opened(chosen, EVIDENCE, seeds)
@@ -46,7 +50,8 @@ def open_section(
     elif missing := opened.missing():
         total = len(chosen.configs(profile, seeds))
         done = f"{name}: {total - len(missing)} of {total} runs at profile {profile}"
-        print(f"{done}; run_missing = True makes the others.")
+        more = "" if run_missing is None else "; run_missing = True makes the others"
+        print(f"{done}{more}.")
     return opened
 
 

@@ -22,7 +22,7 @@ from mocose_study.data.files import shipped
 from mocose_study.runs.files import read_run, run_file
 from mocose_study.runs.run import make_run, prepare, run_grid
 from mocose_study.sections import SECTIONS
-from mocose_study.sections.section import Section
+from mocose_study.sections.section import Section, settings
 from mocose_study.systems.base import Fitted
 
 from . import ledger, plots, tables
@@ -41,6 +41,13 @@ class Opened:
     def __init__(self, section: Section, profile: str, seeds=None):
         self.section, self.profile, self.seeds = section, profile, seeds
         self.asked = (section, profile, seeds)
+
+    @property
+    def own(self) -> bool:
+        """Whether seeds, changes or points are not the study's."""
+        study = SECTIONS[self.section.name]
+        others = self.section.points.keys() - study.points.keys()
+        return bool(self.seeds or others or self.section.common != study.common)
 
     @property
     def runs(self) -> pd.DataFrame:
@@ -169,14 +176,15 @@ class Opened:
         """
         if not fields:
             return print("mine = {} trains nothing.")
-        label = ", ".join(f"{name} {value}" for name, value in fields.items())
-        more = self.section.with_point(label, **fields)
+        label = ", ".join(f"{name} {value}" for name, value in settings(fields).items())
+        more = self.section.with_point(label, fields)
         labels = list(self.table().index) or list(self.section.points)
         rows = self.rows_of_a_figure(labels, reference)
         reference, score = rows[-1], {}
         mine = {name: more.config(name, TRIED, 0) for name in (reference, label)}
-        # data of the transfer tasks are not in the repository
-        mine = {name: vary(config, transfer=False) for name, config in mine.items()}
+        # both by the same pairs; those of the transfer tasks are not in the repository
+        same = {"transfer": False, "benchmark": mine[label].benchmark}
+        mine = {name: vary(config, **same) for name, config in mine.items()}
         prepare(list(mine.values()))
         for name, config in mine.items():
             path = run_file(config, TRIED, tables.own_folder(TRIED))

@@ -17,6 +17,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 from mocose_study.claims.stats import interval
 from mocose_study.config import Config
 from mocose_study.data.files import study_folder
+from mocose_study.data.sources import warn_once
 
 from . import style, tables
 from .tables import METRIC
@@ -31,8 +32,9 @@ def saved(draw: Callable) -> Callable:
     """Saves what a function makes of an opened section's runs, if there are any.
 
     `draw` gives a figure, its table, and a name or None. They become .svg and .csv in
-    figures/<profile>, the same bytes from the same runs. `stem` is the whole name of
-    the files, in place of number, section and name.
+    figures/<profile>, the same bytes from the same runs; those of one's own seeds,
+    changes or points in runs/<profile>/figures. `stem` is the whole name of the files,
+    in place of number, section and name.
     """
 
     @wraps(draw)
@@ -44,10 +46,14 @@ def saved(draw: Callable) -> Callable:
         figure, table, name = made
         parts = (opened.section.notebook[:2], opened.section.name, name)
         folder = study_folder() / "figures" / opened.profile
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = tables.own_folder(opened.profile) / "figures" if opened.own else folder
         path = folder / (stem or "_".join(filter(None, parts)))
-        table.to_csv(f"{path}.csv", float_format="%.4f")
-        figure.savefig(f"{path}.svg", metadata={"Date": None})
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            table.to_csv(f"{path}.csv", float_format="%.4f")
+            figure.savefig(f"{path}.svg", metadata={"Date": None})
+        except OSError as cause:
+            warn_once(f"{path} is not saved: {cause.strerror}")
         return figure
 
     return drawn

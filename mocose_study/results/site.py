@@ -94,25 +94,29 @@ def page_of(path: Path, profile: str) -> tuple[str, str]:
 
 def body_of(cells: list[NotebookNode]) -> str:
     """The cells as HTML. Code is folded, and comes after its results."""
-    parts = []
+    parts, titles = [], ["figure"]
     for cell in cells:
         if cell.cell_type == "markdown":
             parts.append(text(cell.source))
+            titles = re.findall(r"(?m)^#+ (.+)", cell.source) or titles
         elif cell.cell_type == "code":
-            output = "".join(map(result, cell.outputs))
+            output = "".join(result(output, titles[-1]) for output in cell.outputs)
             code = f"<summary>Code</summary><pre>{colored(cell.source)}</pre>"
             parts.append(f'<div class="output">{output}</div><details>{code}</details>')
     return "\n".join(parts)
 
 
-def result(output: NotebookNode) -> str:
-    """An output as HTML: the first of `KINDS`, else its plain text."""
+def result(output: NotebookNode, title: str) -> str:
+    """An output as HTML: the first of `KINDS`, else its plain text.
+
+    A picture is described by the title above it.
+    """
     data = output.get("data", {})
     kind = next((kind for kind in KINDS if kind in data), None)
     if kind == "image/png":
         picture = "".join(data[kind].split())
         base64.b64decode(picture, validate=True)
-        return f'<img alt="figure" src="{PICTURE}{picture}">'
+        return f'<img alt="figure: {escape(title)}" src="{PICTURE}{picture}">'
     if kind == "text/html":
         return clean(data[kind])
     if kind == "text/markdown":

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from mocose_study.config import PROFILES, Config, InputError, choose, configure
+from mocose_study.config import PROFILES, Config, InputError, choose, configure, known
 from mocose_study.data.files import shipped
 from mocose_study.systems import draws
 
@@ -52,9 +52,10 @@ class Section:
         fields = {name: x for name, x in point.items() if name not in ABOUT}
         searched = size.at_pace.get(point.get("at_pace"), {})
         searched = searched | size.best.get(point.get("best"), {})
-        if profile in SMALL:
-            fields.pop("corpus_size", None)  # the embedded text is shorter
-        if (dim := fields.get("predictor_dim", 0)) > 0:  # the Config refuses others
+        whole, dim = size.fields.get("corpus_size", 0), fields.get("predictor_dim")
+        if profile in SMALL and fields.get("corpus_size", 0) > whole:
+            del fields["corpus_size"]  # the embedded text is shorter
+        if isinstance(dim, int) and dim > 0:  # the Config refuses others
             fields["predictor_dim"] = round(dim * size.width / PAPERS_WIDTH) or 1
         if self.length:
             searched = searched | {"steps": round(self.length * size.fields["steps"])}
@@ -87,6 +88,7 @@ class Section:
             raise InputError(
                 f"seeds = {seeds!r} is not possible; give None, or [0, 1]."
             )
+        seeds = list(dict.fromkeys(seeds))
         points = product(seeds, self.labels(profile))
         runs = [(label, self.config(label, profile, seed)) for seed, label in points]
         return [(x, c) for x, c in runs if c.seed == seeds[0] or draws(c)]
@@ -94,13 +96,23 @@ class Section:
     def configs(self, profile: str, seeds=None) -> list[Config]:
         return [config for _, config in self.runs(profile, seeds)]
 
-    def changed(self, **fields) -> "Section":
-        """The same section with fields changed in all of its points."""
+    def changed(self, fields: Mapping[str, Any]) -> "Section":
+        """The same section with fields changed in all of its points.
+
+        Raises InputError for no fields, and for those that its points set themselves.
+        """
+        fields, points = settings(fields), list(self.points.values())
+        if own := [x for x in fields if any(x in point for point in points)]:
+            what = f"changes: the points of {self.name} set {own[0]} themselves"
+            raise InputError(f"{what}; leave it out.")
         return replace(self, common={**self.common, **fields})
 
-    def with_point(self, label: str, **fields) -> "Section":
-        """The same section with one more point, which all profiles run."""
-        points = {**self.points, label: fields}
+    def with_point(self, label: str, fields: Mapping[str, Any]) -> "Section":
+        """The same section with one more point, which all profiles run.
+
+        Raises InputError for no fields.
+        """
+        points = {**self.points, label: settings(fields)}
         small = None if self.small is None else (*self.small, label)
         return replace(self, points=points, small=small)
 
@@ -112,6 +124,15 @@ class Section:
         values = {", ".join(names): value for *names, _, value in rows}
         names = {x: point.get("paper", x) for x, point in self.points.items()}
         return {label: values[name] for label, name in names.items() if name in values}
+
+
+def settings(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a Config. Raises InputError for what is none, and for the seed."""
+    if not isinstance(fields, Mapping):
+        raise InputError(f"{fields!r} has no settings; give them as {{'lr': 1e-4}}.")
+    if "seed" in fields:
+        raise InputError("the seed is no setting here; name seeds = [5] instead.")
+    return known(fields)
 
 
 def section(notebook: str, **about) -> Callable[[Callable[..., Points]], Callable]:

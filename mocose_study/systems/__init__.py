@@ -59,7 +59,8 @@ def fit(config: Config, checkpoint=None, device: str = "cpu", bar=True) -> Fitte
 
 def draws(config: Config) -> bool:
     """Whether another seed gives other numbers."""
-    system, random = SYSTEMS[config.method], config.encoder_init == "random"
+    system = choose(SYSTEMS, config.method, "method")
+    random = config.encoder_init == "random"
     return system.draws or (random and "encoder" in system.reads)
 
 

@@ -124,7 +124,9 @@ def test_a_section_says_its_widths_and_seeds():
 
 
 def test_changes_and_one_more_point():
-    section = SECTIONS["ema"].changed(steps=7).with_point("mine", queue_size=64)
+    changed = SECTIONS["ema"].changed({"steps": 7, "corpus_size": 900})
+    section = changed.with_point("mine", {"queue_size": 64})
+    assert {config.corpus_size for config in section.configs("quick")} == {900}
     assert {config.steps for config in section.configs("quick")} == {7}
     assert section.labels("quick") == ["0.5", "0.85", "mine"]
     mine = section.config("mine", "quick", 0)

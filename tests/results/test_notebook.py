@@ -20,11 +20,13 @@ def closed():
 
 
 def test_a_section_without_runs_says_so_and_shows_nothing(study, capsys):
-    opened = open_section("ema", "tiny", [0])
+    opened = open_section("ema", "tiny", [0], {}, False)
     told = capsys.readouterr()[0]
     assert "0 of 7 runs at profile tiny; run_missing = True makes" in told
     tables = opened.table(), opened.by_task(), opened.staleness(), opened.choice()
     assert all(table.empty for table in tables)
+    open_section("ema", "tiny", [0])  # by which nobody can make them
+    assert capsys.readouterr()[0] == "ema: 0 of 7 runs at profile tiny.\n"
     assert opened.curves() is opened.matrix() is opened.spectra() is None
     assert "no runs" in opened.verdicts().data
     assert "gives no verdicts" in open_section("ema", "quick").verdicts().data
@@ -39,9 +41,20 @@ def test_some_runs_make_table_figure_and_verdicts(study):
     assert list(table.index) == list(SCORES)
     assert table.loc["0.85", ["mean", "the paper"]].tolist() == ["64.00", "76.49"]
     assert opened.figure() and opened.curves()
-    drawn = {path.name for path in (study / "figures" / "tiny").iterdir()}
+    own = {path.name for path in (study / "runs" / "tiny" / "figures").iterdir()}
     stems = ("04_ema", "04_ema_score_curves")
-    assert drawn == {stem + end for stem in stems for end in (".svg", ".csv")}
+    assert own == {stem + end for stem in stems for end in (".svg", ".csv")}
+    assert open_section("ema", decays=[0.85]).figure()  # a part of the study's points
+    drawn = [path.name for path in (study / "figures" / "tiny").iterdir()]
+    assert sorted(drawn) == ["04_ema.csv", "04_ema.svg"]
+    assert open_section("ema", "tiny", [0, 0, 1]).runs["seed"].tolist() == [
+        0,
+        0,
+        0,
+        1,
+        1,
+        1,
+    ]
     assert "3 of 5 seeds" in opened.verdicts().data
 
 
@@ -52,6 +65,10 @@ WRONG = [
     ({"name": "ema", "changes": {"stepz": 1}}, "did you mean 'steps'"),
     ({"name": "ema", "seeds": 3}, r"seeds = 3 is not possible; give None, or \[0"),
     ({"name": "ema", "seeds": ["0"]}, "seeds = "),
+    ({"name": "ema", "run_missing": "false"}, "run_missing = 'false' is neither"),
+    ({"name": "ema", "changes": {"ema_decay": 0.9}}, "points of ema set ema_decay"),
+    ({"name": "ema", "changes": {"seed": 5}}, "name seeds = .5. instead"),
+    ({"name": "ema", "changes": "lr"}, "'lr' has no settings; give them as"),
 ]
 
 
@@ -120,5 +137,11 @@ def test_one_more_point_is_trained_and_drawn(study, monkeypatch, capsys):
     assert len(list((study / "runs" / "smoke").glob("*.json"))) == 2
     assert not (study / "data" / "runs" / "smoke").exists()
     assert opened.try_it({}) is None
-    with pytest.raises(InputError, match="ema_decay = 'slow'"):
-        opened.try_it({"ema_decay": "slow"})
+    for wrong, said in (
+        ({"ema_decay": "slow"}, "ema_decay = 'slow'"),
+        (0.7, "0.7 has"),
+    ):
+        with pytest.raises(InputError, match=said):
+            opened.try_it(wrong)
+    opened.try_it({"benchmark": "sample", "ema_decay": 0.6})  # the same for both
+    assert capsys.readouterr().out.count("(profile smoke)") == 1

@@ -34,7 +34,7 @@ def test_a_run_is_a_row_with_its_fields_metrics_and_what_follows(runs, study):
 
 
 def test_runs_of_ones_own_stand_beside_those_of_the_study(runs, study):
-    mine = EMA.with_point("mine", queue_size=64)
+    mine = EMA.with_point("mine", {"queue_size": 64})
     config = mine.config("mine", "tiny", 0)
     path = run_file(config, "tiny")
     write(config, 70.0)
