@@ -21,7 +21,7 @@ LIBRARY_NEEDS = set(
 # for tests. Only lines of code, without blank lines, comments, docstrings, meet them.
 # A contribution may raise these numbers by what it needs, up to the aims in lines of
 # code. Statements are held, too: packing does not pay.
-LINES = {"library": 1_640, "both": 9_300, "tests": 8_640, "file": 256, "function": 42}
+LINES = {"library": 1_640, "both": 9_300, "tests": 8_640, "file": 270, "function": 42}
 CODE = {"library": 1_120, "both": 6_200, "tests": 6_520}
 STATEMENTS = {"library": 1_135, "both": 6_090, "tests": 6_110}
 
