@@ -61,9 +61,9 @@ def test_a_sentence_has_the_runs_numbers_and_warns_of_another_verdict(study):
     write_section(SECTIONS["main_results"], {"untrained [CLS]": 27.0}, [0])
     write_section(EMA, {"0.85": 40.0, "0.99": 44.0}, range(5))
     told = readme.blocks()
-    sentence = "0.85 (0.85 less 0.99: -4.0 points, -4.0 to -4.0 at 95 %; the paper"
+    sentence = "slowly (0.85 less 0.99: -4.0 points, -4.0 to -4.0; the paper"
     assert f"{sentence} +1.4).\n- FGSM" in told["finding"]
-    assert "with care" not in told["finding"] and "| contradicted |" in told["claims"]
+    assert "with care" not in told["finding"] and "| supported |" in told["claims"]
     assert "13.8 points above its own untrained [CLS] and 30.0 above" in told["range"]
 
 

@@ -29,7 +29,7 @@ def made_up(section, profile, seeds=None) -> list[tuple]:
     tasks += "sts_avg sts_last sts_dev outside_avg".split()
     tasks += ["TREC test", "transfer_avg", "transfer_dev_avg"]
     shapes = "alignment uniformity effective_rank mean_cosine cosine_spread".split()
-    aged = {"retained": [1.0, 0.5], "n": [64, 64]}
+    aged = {"step": 100, "retained": [1.0, 0.5], "n": [64, 64]}
     shared = {"id": "", "seconds": 1.0, "spectrum": [1.0, 0.5]}
     shared |= {"stamp": {"finished": "2026-12-01"}}
     found = []
@@ -52,7 +52,7 @@ def test_it_draws_and_judges_all_runs(path, smoke_study, monkeypatch):
     own = {"profile": "tiny", "mine": {}, "seeds": list(range(5))}
     own = {name: value for name, value in own.items() if name in known}
     execute(path, smoke_study, monkeypatch, **own)
-    drawn = list((smoke_study / "figures").glob(f"*/{path.stem[:2]}*.svg"))
+    drawn = list((smoke_study / "runs").glob(f"*/figures/{path.stem[:2]}*.svg"))
     assert drawn or path.stem in ALONE
 
 
@@ -63,10 +63,11 @@ def test_papermill_gives_a_figure_with_ones_own_decays(smoke_study, monkeypatch)
     out, quiet = smoke_study / EMA.name, {"progress_bar": False}
     own |= {"decays": [0.6, 0.7, 0.8], "changes": {"steps": 2, "eval_every": 1}}
     papermill.execute_notebook(EMA, out, own, kernel_name="python3", **quiet)
-    table = (smoke_study / "figures" / "smoke" / "04_ema.csv").read_text()
+    figures = smoke_study / "runs" / "smoke" / "figures"
+    table = (figures / "04_ema.csv").read_text()
     labels = [line.split(",")[0] for line in table.splitlines()[1:]]
     assert labels == ["0.75 → 0.95", "0.6", "0.7", "0.8"]
-    assert (smoke_study / "figures" / "smoke" / "04_ema.svg").stat().st_size > 10_000
+    assert (figures / "04_ema.svg").stat().st_size > 10_000
     assert out.read_text().count('"image/png"') == 2
     # runs of one's own are no evidence of the study
     assert len(list((smoke_study / "runs" / "smoke").glob("*.json"))) == 4
