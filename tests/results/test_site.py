@@ -160,3 +160,9 @@ def test_a_damaged_notebook_is_one_sentence_and_the_last_report_stays(study, con
     with pytest.raises(InputError, match=r"00_a\.ipynb is damaged .*; execute it"):
         make_report("tiny")
     assert last.read_text() == "the last one"
+
+
+def test_a_picture_is_described_by_the_title_above_it():
+    pixel = code("figure", {"image/png": "aGVsbG8="})
+    html = made.body_of([new_markdown_cell("## Curves & more"), pixel])
+    assert '<img alt="figure: Curves &amp; more" src="data:image/png' in html
