@@ -146,8 +146,7 @@ def fgsm_gradients(trainer: MoCoSE, view: View, sides, negatives: Tensor) -> lis
     the one that the previous step left at the query's `view`, as their code does.
     """
     if trainer.settings.fgsm_gradient == "stale":
-        if not view.words.requires_grad:  # the embedding layer is frozen
-            view.words.requires_grad_()
+        view.words.requires_grad_()  # also where the embedding layer is frozen
         view.words.register_hook(lambda g: setattr(trainer, "gradient", g.detach()))
         return [trainer.gradient]
     gradients = []

@@ -19,11 +19,11 @@ LIBRARY_NEEDS = set(
 )
 # The aims, in all lines, are 1,400 for the library, 6,700 for both packages and 7,000
 # for tests. Only lines of code, without blank lines, comments, docstrings, meet them.
-# A contribution may raise these numbers by what it needs, up to the aims in lines of
-# code. Statements are held, too: packing does not pay.
-LINES = {"library": 1_640, "both": 9_300, "tests": 8_640, "file": 270, "function": 42}
-CODE = {"library": 1_120, "both": 6_200, "tests": 6_520}
-STATEMENTS = {"library": 1_135, "both": 6_090, "tests": 6_110}
+# A contribution raises these numbers by what it needs, and its commit says why; the
+# aims bound the lines of code. Statements are held, too: packing does not pay.
+LINES = {"library": 1_614, "both": 9_174, "tests": 8_514, "file": 246, "function": 42}
+CODE = {"library": 1_103, "both": 6_121, "tests": 6_426}
+STATEMENTS = {"library": 1_119, "both": 6_024, "tests": 6_008}
 
 
 def sources(folder: Path) -> list[Path]:

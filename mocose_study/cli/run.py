@@ -99,16 +99,16 @@ class Head:
 def parsed_run(options: list[str]) -> Run:
     """The run of a command line. Raises InputError for what it cannot be."""
     head, _ = tyro.cli(Head, args=options, return_unknown_args=True, add_help=False)
-    from mocose_study.data.corpora import CORPORA, text_lines
-
     given = {"method": head.method}
     if head.batch_size.isdigit():
         given["batch_size"] = int(head.batch_size)
     values = vars(Config()) | fields_of(head.profile, head.preset, **given)
     # a text of one's own is taken whole
-    own = head.corpus not in CORPORA and Path(head.corpus).is_file()
-    if own and not head.corpus_size:
-        values["corpus_size"] = sum(map(bool, text_lines([Path(head.corpus)])))
+    if not head.corpus_size and Path(head.corpus).is_file():
+        from mocose_study.data.corpora import CORPORA, text_lines
+
+        if head.corpus not in CORPORA:
+            values["corpus_size"] = sum(map(bool, text_lines([Path(head.corpus)])))
         if not values["corpus_size"]:
             raise InputError(f"corpus {head.corpus!r} has no sentences.")
     config = object.__new__(Config)  # unchecked: an option may mend a contradiction

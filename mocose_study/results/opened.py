@@ -1,6 +1,6 @@
 """An opened section: its runs as tables and figures, and its verdicts.
 
-A figure is saved with its table, see `plots.save`. Without runs there is none.
+A figure is saved with its table, see `saved.saved`. Without runs there is none.
 """
 
 import json

@@ -4,9 +4,6 @@ Rows are settings and the horizontal axis is a score or a difference, so that lo
 names fit. What is `saved` is a method of `opened.Opened`.
 """
 
-from collections.abc import Callable
-from functools import wraps
-
 import numpy as np
 import pandas as pd
 import seaborn as sns
@@ -15,48 +12,15 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
 from mocose_study.claims.stats import interval
-from mocose_study.config import Config
-from mocose_study.data.files import study_folder
-from mocose_study.data.sources import warn_once
+from mocose_study.sections.batch import BEST
 
 from . import style, tables
+from .saved import saved
 from .tables import METRIC
 
 POINTS = "Spearman × 100 (mean of the test tasks)"
 DEV = "dev split, Spearman × 100"
 BESIDE = {"title": "", "loc": "upper left", "bbox_to_anchor": (1, 1)}  # a legend
-BEST_DECAY = 0.85  # the paper's; with queue 512 and batch 64 it has the best distance
-
-
-def saved(draw: Callable) -> Callable:
-    """Saves what a function makes of an opened section's runs, if there are any.
-
-    `draw` gives a figure, its table, and a name or None. They become .svg and .csv in
-    figures/<profile>, the same bytes from the same runs; those of one's own seeds,
-    changes or points in runs/<profile>/figures. `stem` is the whole name of the files,
-    in place of number, section and name.
-    """
-
-    @wraps(draw)
-    def drawn(opened, *asked, stem: str = "", **options) -> Figure | None:
-        runs = opened.runs
-        made = draw(opened, runs, *asked, **options) if len(runs) else None
-        if made is None:
-            return None
-        figure, table, name = made
-        parts = (opened.section.notebook[:2], opened.section.name, name)
-        folder = study_folder() / "figures" / opened.profile
-        folder = tables.own_folder(opened.profile) / "figures" if opened.own else folder
-        path = folder / (stem or "_".join(filter(None, parts)))
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            table.to_csv(f"{path}.csv", float_format="%.4f")
-            figure.savefig(f"{path}.svg", metadata={"Date": None})
-        except OSError as cause:
-            warn_once(f"{path} is not saved: {cause.strerror}")
-        return figure
-
-    return drawn
 
 
 @saved
@@ -238,7 +202,7 @@ def over_distance(opened, runs: pd.DataFrame, y: str = METRIC, ylabel: str = POI
     table = runs.assign(**{"decay η": decay, "K, B": queue + ", " + batch})
     look = {"hue": "decay η", "style": "K, B", "palette": "viridis", "alpha": 0.8}
     sns.scatterplot(table.sort_values(parts), x="distance", y=y, s=45, ax=ax, **look)
-    best = Config(ema_decay=BEST_DECAY).traceable_distance
+    best = BEST.traceable_distance
     label = f"the paper's best, {best:.4g}"
     ax.axvline(best, color=style.PAPER, lw=1.2, ls="--", zorder=0, label=label)
     ax.set(xlabel="maximum traceable distance (steps)", ylabel=ylabel)

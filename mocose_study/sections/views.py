@@ -6,9 +6,8 @@ from .section import Points, section
 from .systems import FGSM
 
 _OF_THE_TARGET = {"augmented_views": "target"}  # as in the authors' code
-_WORDS = _OF_THE_TARGET | {
-    "augmentation_rate": 0.3
-}  # nlpaug's default, which is theirs
+# the share of words is nlpaug's default, and so theirs
+_WORDS = _OF_THE_TARGET | {"augmentation_rate": 0.3}
 AUGMENTATIONS = {
     "none": {"paper": "none, "},
     "FGSM": FGSM | {"paper": "fgsm, 5e-9"},
