@@ -24,8 +24,7 @@ class Run:
 
 
 KINDS = (Run, study.Grid, study.Study, study.Claims, study.Report, study.Readme)
-KINDS += (study.Bench, study.Pretrain, models.Evaluate, models.Embed, study.Jobs)
-KINDS += (study.List,)
+KINDS += (study.Bench, study.Pretrain, models.Evaluate, models.Embed, study.List)
 COMMANDS = {kind.__name__.lower(): kind for kind in KINDS}
 QUIET = "httpx httpcore huggingface_hub filelock datasets fsspec matplotlib".split()
 

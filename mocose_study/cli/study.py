@@ -11,10 +11,6 @@ from tyro.conf import Positional
 from .options import Data, Sized
 
 
-def _cost(missing, seconds: float | None) -> str:
-    return f", {seconds / 3600:.1f} hours" if missing and seconds else ""
-
-
 @dataclass(frozen=True)
 class Grid(Sized):
     """Makes missing runs of sections. Without a section, lists them and their cost."""
@@ -40,7 +36,7 @@ class Grid(Sized):
         for name, configs in zip(names, runs, strict=True):
             missing, seconds = left(configs, self.profile)
             if configs:  # else it is not at this profile
-                cost = _cost(missing, seconds)
+                cost = f", {seconds / 3600:.1f} hours" if missing and seconds else ""
                 print(f"{name:22} {len(missing):5} of {len(configs):5} missing{cost}")
         print("Hours are those of one process, by the section's finished runs.")
         print("`mocose grid SECTION` makes those of a section, `mocose grid all` all.")
@@ -155,42 +151,6 @@ class Pretrain(Data):
             make_encoder(config, folder)
         write_card(folder, config)
         print(folder)
-
-
-@dataclass(frozen=True)
-class Jobs(Data):
-    """Work for a GPU that one has for minutes or hours: lists it, or makes a piece."""
-
-    name: Positional[str] = ""  # Of a job; default: the first that is not done.
-    run: bool = False  # Makes a piece of it.
-    seconds: int = 540  # After these the piece is interrupted.
-    out: Path = Path("jobs")  # Folder for what it has made.
-    workers: int | None = None  # Processes side by side; default: one a core.
-    steps: int | None = None  # Of each training, to try a job out in a folder apart.
-
-    def main(self) -> None:
-        from mocose_study.bench import bench
-        from mocose_study.config import InputError, choose
-        from mocose_study.runs import jobs
-
-        if self.seconds < 1:
-            raise InputError(
-                f"seconds = {self.seconds} leaves no time; give 1 or more."
-            )
-        if self.steps:
-            jobs.try_out()
-        rows = list(jobs.progress(self.steps))
-        waiting = [name for name, done, total, _ in rows if done < total]
-        name = self.name or "".join(waiting[:1])
-        if name:
-            choose(jobs.JOBS, name, "job")
-        if self.run and name:
-            how = {"workers": self.workers, "bench": bench}
-            jobs.make(name, self.seconds, self.out, self.steps, **how)
-            rows = [row for row in jobs.progress(self.steps) if row[0] == name]
-        for job, done, n, left in rows:
-            mark = "  <- next" if waiting[:1] == [job] and not self.run else ""
-            print(f"{job:16}{done:4} of {n:4} done{_cost(done < n, left)}{mark}")
 
 
 @dataclass(frozen=True)

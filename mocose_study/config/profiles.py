@@ -35,7 +35,6 @@ class PretrainConfig:
     weight_decay: float = 0.01
     bf16: bool = True  # where the processor has units for it
     seed: int = 0
-    tried_at: tuple[float, ...] = ()  # shares of the steps at which it is trained on
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,8 @@ to learn.
 import copy
 import json
 import logging
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import datasets
 import numpy as np
@@ -80,8 +78,8 @@ class Pretraining(Trainer):
 
     kept = ("best", "recipe", "losses", "record")
 
-    def __init__(self, config: PretrainConfig, folder: Path, try_out=None):
-        self.config, self.try_out, self.device = config, try_out, default_device()
+    def __init__(self, config: PretrainConfig, folder: Path):
+        self.config, self.device = config, default_device()
         self.half = config.bf16 and fast_in_bf16(self.device)
         corpus = load_corpus(config.corpus, config.corpus_size)
         self.tokenizer = tokenizer_of(config, corpus, folder)
@@ -97,7 +95,7 @@ class Pretraining(Trainer):
         for group in self.optimizer.param_groups:
             group["betas"] = (0.9, 0.98)
         self.recipe, self.losses = json.dumps(asdict(config)), []
-        self.record = {"tokens": 0, "curve": [], "tried": []}
+        self.record = {"tokens": 0, "curve": []}
 
     def load(self, state: dict) -> None:
         """Goes on from `state`. Raises InputError for that of another recipe."""
@@ -126,19 +124,13 @@ class Pretraining(Trainer):
         ids, places, targets = batch
         # rows of running text are full; no mask lets attention be fastest
         mask = (ids != PAD).long() if config.text == "sentences" else None
-        torch.manual_seed(config.seed + step)  # dropout, whatever a trial drew
+        torch.manual_seed(config.seed + step)  # of dropout
         with torch.autocast(self.device, torch.bfloat16, enabled=self.half):
             layers = self.online.bert(ids, attention_mask=mask)
             words = layers.last_hidden_state.flatten(0, 1)[places]
             logits = self.online.cls(words)
         self.optimise(F.cross_entropy(logits.float(), targets), step)
         self.losses.append(self.loss)  # a number would wait for the GPU
-        marks = [int(share * config.steps) for share in config.tried_at]
-        if self.try_out and step in marks:
-            with TemporaryDirectory() as part:
-                self.save(Path(part))
-                scores = self.try_out(Path(part))
-            self.record["tried"].append({"tokens": self.record["tokens"], **scores})
 
     def note(self, step: int) -> dict[str, float]:
         """Adds the mean loss since the last note to the curve."""
@@ -154,16 +146,11 @@ class Pretraining(Trainer):
         self.tokenizer.save_pretrained(folder)
 
 
-def make_encoder(
-    config: PretrainConfig,
-    folder: Path,
-    try_out: Callable[[Path], dict[str, float]] | None = None,
-) -> None:
+def make_encoder(config: PretrainConfig, folder: Path) -> None:
     """Tokenizer and training: `mocose pretrain`. Interrupted, it goes on: `state.pt`.
 
     Leaves an fp16 safetensors checkpoint that plain `transformers` loads, and
-    `pretraining.json`: configuration, hardware, tokens, seconds, loss curve, and the
-    scores that `try_out` gives an encoder's folder at the shares `config.tried_at`.
+    `pretraining.json`: configuration, hardware, tokens, seconds and loss curve.
     Two trainings of a vocabulary may break ties differently: to repeat an encoder to
     the letter, put its tokenizer files into the folder first. Raises InputError when
     the corpus is missing, and FloatingPointError when the loss is not finite.
@@ -171,7 +158,7 @@ def make_encoder(
     if (folder / "pretraining.json").exists():
         what = f"there is an encoder in {folder} already"
         raise InputError(f"{what}; give another --folder.")
-    training = Pretraining(config, folder, try_out)
+    training = Pretraining(config, folder)
     checkpoint, name = Checkpoint(folder / "state.pt"), f"pretrain {config.name}"
     options = {"evaluate": training.note, "choose": False, "checkpoint": checkpoint}
     done = training.run(training.text, name=name, **options)

@@ -52,8 +52,6 @@ SENTENCES = {  # of ours: one line, ending in a full stop or a question mark
     "run --profile smoke --out full/README.md": "full/README.md cannot be written: ",
     "grid emma": "there is no section 'emma'; choose one of main_results",
     "grid ema --seeds": "seeds = () is not possible; give None, or [0, 1].",
-    "jobs --run --seconds 0": "seconds = 0 leaves no time; give 1 or more.",
-    "jobs maxi": "there is no job 'maxi'; choose one of headline, tables",
     "pretrain --profile quick": "there is no pre-training profile 'quick'",
     "bench --repeats 0": "repeats and steps must be 1 or more.",
     "bench --authors nowhere": "nowhere has no mocose.py; give a checkout",

@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from copy import deepcopy
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import chain
 
 import numpy as np
@@ -39,9 +39,9 @@ def recipe(study):
 def made(recipe, study):
     """Pre-trains in the folder of that name: its record, and its weights as bytes."""
 
-    def make(name, try_out=None, **fields):
+    def make(name, **fields):
         tokenizer().save_pretrained(study / name)
-        p.make_encoder(recipe(**fields), study / name, try_out)
+        p.make_encoder(recipe(**fields), study / name)
         record = json.loads((study / name / "pretraining.json").read_text())
         return record, (study / name / "model.safetensors").read_bytes()
 
@@ -100,21 +100,6 @@ def test_the_loss_is_that_of_the_whole_model(recipe, study, text):
     assert training.record["tokens"] == (ids > SEP).sum()
 
 
-def test_a_trial_on_the_way_changes_no_weight(made):
-    """Of six steps, behind the third; the weights then are not those at the end."""
-    seen = []
-
-    def try_out(folder):
-        torch.manual_seed(99)
-        seen.append((folder / "model.safetensors").read_bytes())
-        return {"trained": 41.5}
-
-    record, weights = made("tried", try_out, tried_at=(0.5,), dropout=0.1)
-    (point,) = record["tried"]
-    assert point["trained"] == 41.5 and 0 < point["tokens"] < record["tokens"]
-    assert len(seen) == 1 and seen[0] != weights == made("plain", dropout=0.1)[1]
-
-
 @both
 def test_an_interrupted_training_goes_on_as_if_unbroken(
     made, eager, monkeypatch, text, study
@@ -131,7 +116,7 @@ def test_an_interrupted_training_goes_on_as_if_unbroken(
         made("killed", **fields | {"masked": 0.2})
     killed, found = made("killed", **fields)
     assert found == weights and not (study / "killed" / "state.pt").exists()
-    same = ("config", "hardware", "step", "tokens", "curve", "tried")
+    same = ("config", "hardware", "step", "tokens", "curve")
     assert [killed[key] for key in same] == [whole[key] for key in same]
 
 
@@ -145,7 +130,7 @@ def test_make_encoder_leaves_what_plain_transformers_loads(recipe, study):
     assert ids[0] == CLS and ids[-1] == SEP and len(ids) > 4
     assert Encoder.load(str(folder)).encode([sentence]).shape == (1, 16)
     record = json.loads((folder / "pretraining.json").read_text())
-    assert replace(PretrainConfig(), **record["config"] | {"tried_at": ()}) == config
+    assert PretrainConfig(**record["config"]) == config
     with pytest.raises(InputError, match="there is an encoder in"):
         p.make_encoder(config, folder)
 
