@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from dataclasses import dataclass
+from importlib.metadata import version
 
 try:
     import tyro
@@ -35,6 +36,8 @@ def parsed(arguments: list[str]):
         from .run import parsed_run
 
         return parsed_run(arguments[1:])
+    if arguments == ["--version"]:
+        sys.exit(print(version("mocose-lib")))
     arguments = arguments or ["--help"]
     return tyro.extras.subcommand_cli_from_dict(
         COMMANDS, prog="mocose", args=arguments, sort_subcommands=False

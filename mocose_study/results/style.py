@@ -32,9 +32,11 @@ def color_of(label: str, other=OURS):
 def styles(labels: Sequence[str]) -> dict[str, dict]:
     """Colour, dash and mark of every label.
 
-    The colour is the system's own, else that of its place in an order.
+    The colour is the system's own, else that of its place in an order. Names alone have
+    colours that are easy to tell apart.
     """
-    order = sns.color_palette("viridis", len(labels))
+    names = not any(label[0].isdigit() or color_of(label, None) for label in labels)
+    order = sns.color_palette("colorblind" if names else "viridis", len(labels))
     looks = zip(labels, order, cycle(DASHES), cycle(MARKS), strict=False)
     return {
         label: {"color": color_of(label, color), "ls": dash, "marker": mark}

@@ -24,7 +24,7 @@ def batch_decay(batch_sizes=(32, 64, 128, 256), decays=(0.5, 0.85, 0.95)) -> Poi
     for size in {128, 256} & {*batch_sizes}:
         decay = round(1 - 1 / (BEST.traceable_distance - BEST.queue_size / size), 3)
         points |= crossed(batch_size=(size,), ema_decay=(decay,))
-    return points
+    return dict(sorted(points.items(), key=lambda point: point[1]["ema_decay"]))
 
 
 @section("09_traceable_distance", small=("η 0.5", "η 0.85"))

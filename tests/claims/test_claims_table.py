@@ -5,7 +5,7 @@ import math
 import pytest
 
 from mocose_study.config import InputError
-from mocose_study.results.tables import paper_of
+from mocose_study.results.tables import paper_of, table_of
 from mocose_study.sections import SECTIONS, claims
 from mocose_study.sections.claims import CONTROL, claims_of, rows
 
@@ -35,6 +35,11 @@ def test_a_claim_is_a_sentence_of_a_paper_and_has_a_name_of_its_own():
     assert not table[needed].eq("").any(axis=None)
     assert not table.duplicated(["section", "rule", "a", "b", "metric"]).any()
     assert len(CLAIMS) == len(own)
+
+
+def test_a_claims_metric_is_a_column_of_the_runs():
+    tables = (table_of(SECTIONS[name], "tiny") for name in ("main_results", "transfer"))
+    assert {*rows()["metric"]} <= {column for table in tables for column in table}
 
 
 def test_the_papers_effect_is_that_of_its_table():

@@ -154,3 +154,8 @@ def test_a_systems_best_rate_and_length_are_what_dev_liked_best(profile):
             tied = own[own[100] > own[100].max() - 0.1]  # two more seeds decide
             best = size.fields | table.get(system, {})
             assert tied.mean(axis=1).idxmax() == (system, best["steps"], best["lr"])
+
+
+def test_the_decays_of_a_table_stand_in_order():
+    columns = [float(label.split(", ")[1]) for label in SECTIONS["batch_decay"].points]
+    assert columns == sorted(columns) and len({*columns}) == 5

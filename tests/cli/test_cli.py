@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import types
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,15 @@ def test_help_comes_at_once():
     assert ended.children_user - begun.children_user < 2
 
 
+def test_the_help_of_a_run_reads_no_data():
+    """`datasets` takes seconds."""
+    script = "import sys; from mocose_study import cli; cli.main()"
+    loaded = "import atexit, sys; atexit.register(lambda: print(*sys.modules)); "
+    command = [sys.executable, "-c", loaded + script, "run", "--help"]
+    said = subprocess.run(command, capture_output=True, text=True).stdout.split()
+    assert "mocose_study.cli.run" in said and "datasets" not in said
+
+
 def test_whoever_reads_the_first_lines_alone_is_told_no_more(mocose, monkeypatch):
     reader, writer = os.pipe()
     os.close(reader)
@@ -133,6 +143,10 @@ def test_a_grid_without_a_section_lists_what_is_missing_and_its_cost(mocose):
     write(first, profile="smoke", seconds=5400.0)
     hours = f"ema {total - 1} of {total} missing, {1.5 * (total - 1):.1f} hours"
     assert hours in " ".join(mocose("grid", "--profile", "smoke")[1].split())
+
+
+def test_its_version(mocose):
+    assert mocose("--version") == (0, f"{version('mocose-lib')}\n", "")
 
 
 def test_help_and_lists_name_all_that_there_is(mocose):

@@ -4,10 +4,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+import seaborn as sns
 from made_up import EMA, write, write_section
 from made_up import SCORES as MEANS
 
-from mocose_study.results import plots
+from mocose_study.results import plots, style
 from mocose_study.results.opened import Opened
 from mocose_study.sections import SECTIONS
 
@@ -125,3 +126,13 @@ def test_verdicts_geometry_and_spectra_show_each_number(opened):
         write(EMA.config("0.85", "tiny", seed), metrics=shape)
     places = [line.get_xydata() for line in opened.align_uniform().axes[0].lines]
     assert np.isfinite(places[1]).all() and [*map(len, places)] == [3, 3, 3]
+
+
+def test_numbers_have_colours_in_an_order_and_names_colours_apart():
+    def colours(*labels):
+        return [line["color"] for line in style.styles(labels).values()]
+
+    order = list(sns.color_palette("viridis", 2))
+    assert colours("0.5", "0.85") == order
+    assert colours("SimCSE", "decay 0") == [style.COLOURS["SimCSE"], order[1]]
+    assert colours("none", "typos") == list(sns.color_palette("colorblind", 2))
