@@ -27,7 +27,7 @@ from mocose_study.sections import SECTIONS
 from mocose_study.systems import SYSTEMS
 from mocose_study.systems.base import Fitted, load_encoder
 
-from .tables import METRIC, filled, markdown, table_of
+from .tables import METRIC, TASKS, filled, markdown, table_of
 
 WIKIPEDIA = ("open", "wiki900k", "wiki_documents", "wiki1m")  # under its licence
 TASK = " test all"  # how a task's column ends, in which all of its pairs count
@@ -86,10 +86,10 @@ def write_card(target: Path, config: PretrainConfig) -> None:
 def pooling_table(encoder: str) -> str:
     """A Markdown table of the encoder's untrained poolings, by tasks."""
     runs = table_of(SECTIONS["main_results"], encoder)
-    runs = runs[runs["label"].str.startswith("untrained ")]
-    tasks = [column for column in runs if column.endswith(TASK)]
-    table = runs[["label", *tasks, METRIC]].rename(columns={METRIC: "avg"})
-    return markdown(table.rename(columns=lambda name: name.removesuffix(TASK)))
+    runs = runs[runs["method"] == "untrained"]
+    scores = [column for column in runs if column in TASKS]
+    table = runs[["label", *scores, METRIC]]
+    return markdown(table.rename(columns=TASKS | {METRIC: "avg"}))
 
 
 def encode_of(name: str, pooling: Pooling | None = None) -> Encode:

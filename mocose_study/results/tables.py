@@ -10,16 +10,22 @@ import pandas as pd
 
 from mocose_study.claims.stats import Interval, Scores, difference, interval
 from mocose_study.claims.verdicts import scores
+from mocose_study.data import benchmarks
 from mocose_study.data.files import study_folder
+from mocose_study.data.labelled import TRANSFER
 from mocose_study.runs.files import read_whole, run_ids
 from mocose_study.sections.section import Section
 from mocose_study.systems import draws
 
 METRIC = "sts_avg"  # of the chosen weights, mean over the test tasks, Spearman x 100
 LAST = "sts_last"  # the same of the weights after the last step
-PAPERS_METRIC = {METRIC: "avg", LAST: "avg", "sts_dev": "STS-B dev"}
+# columns in which all pairs of a task count
+TASKS = {f"{t} test all": t for t in (*benchmarks.STS, *benchmarks.OPEN_TESTS)}
+PAPERS_METRIC = TASKS | {f"{task} test": task for task in TRANSFER}
+PAPERS_METRIC |= {METRIC: "avg", LAST: "avg", "sts_dev": "STS-B dev"}
 PAPERS_METRIC |= {"transfer_avg": "avg", "transfer_dev_avg": "transfer avg dev"}
-SPEARMAN = (" all", METRIC, LAST, "sts_dev", "outside_avg")
+SPEARMAN = (*TASKS, METRIC, LAST, "sts_dev", "outside_avg")
+EMPTY = ["label", "method", "seed", METRIC, LAST]  # columns where there is no run
 SHAPE = ("alignment dev", "uniformity dev")
 OPTIMUM = (0.0, -4.0)  # of alignment and uniformity; MoCoSE Figure 4 names none
 
@@ -66,15 +72,14 @@ def table_of(section: Section, profile: str, seeds=None) -> pd.DataFrame:
             row["mean_cosine_last"] = history[-1].get("mean_cosine")
         row |= {name: record["stamp"].get(name) for name in ("finished", "device")}
         row["distance"], row["fixed"] = config.traceable_distance, not draws(config)
-        undefined = [k for k, v in row.items() if v is None and k.endswith(SPEARMAN)]
+        undefined = [k for k, v in row.items() if v is None and k in SPEARMAN]
         rows.append(row | dict.fromkeys(undefined, 0.0))
-    return pd.DataFrame(rows, columns=None if rows else ["label", "seed", METRIC, LAST])
+    return pd.DataFrame(rows, columns=None if rows else EMPTY)
 
 
 def paper_of(section: Section, metric: str) -> dict[str, float]:
     """The paper's numbers of a metric of the runs, by label."""
-    task = metric.removesuffix(" all").removesuffix(" test")
-    return section.paper_values(PAPERS_METRIC.get(metric, task))
+    return section.paper_values(PAPERS_METRIC.get(metric, metric))
 
 
 def summary(runs: pd.DataFrame, metric: str = METRIC) -> pd.DataFrame:
@@ -106,9 +111,10 @@ def beside_paper(
 
 
 def unstacked(values: Mapping[str, float], section: Section) -> pd.DataFrame:
-    """Values by label "row, column" as a table, in the order of the points."""
-    table = pd.Series(values, index=list(section.points), dtype=float)
-    table.index = pd.MultiIndex.from_tuples(x.split(", ", 1) for x in table.index)
+    """Values by label as the table of the points that have a cell, in their order."""
+    cells = {x: point["cell"] for x, point in section.points.items() if "cell" in point}
+    table = pd.Series(values, index=list(cells), dtype=float)
+    table.index = pd.MultiIndex.from_tuples(cells.values())
     return table.unstack(sort=False)
 
 

@@ -1,6 +1,6 @@
 """The moving average: how fast it follows, and what happens without it."""
 
-from .section import Points, section
+from .section import Points, crossed, section
 
 
 @section("04_ema", paper="mocose_table3", seeds=range(20), small=("0.5", "0.85"))
@@ -13,11 +13,7 @@ def ema(decays=(0.5, 0.8, 0.85, 0.9, 0.95, 0.99)) -> Points:
 @section("12_collapse", small=("0, 0.001", "0.85, 0.001"))
 def pace(decays=(0.0, 0.5, 0.85, 0.95, 0.99), rates=(1e-4, 3e-4, 1e-3, 3e-3)) -> Points:
     """From which learning rate on does averaging matter? A question of this study."""
-    return {
-        f"{decay:g}, {rate:g}": {"ema_decay": decay, "lr": rate}
-        for rate in rates
-        for decay in decays
-    }
+    return crossed(ema_decay=decays, lr=rates)
 
 
 @section("12_collapse", length=10, seeds=range(5), small=())

@@ -28,12 +28,14 @@ def queue(
         for fill in initial_fills:
             count = round(choose(FILLS, fill, "initial fill") * size)
             points[f"{size}, {fill}"] = {
+                "cell": (f"{size}", fill),
                 "queue_size": size,
                 "queue_init": count,
                 "paper": f"{size}, {fill}, {count}",
             }
     for size in {1024, 4096} & {*queue_sizes}:
-        points[f"{size}, 128 vectors"] = {"queue_size": size, "queue_init": 128}
+        cell = (f"{size}", "128 vectors")
+        points[", ".join(cell)] = {"queue_size": size, "queue_init": 128, "cell": cell}
     return points
 
 

@@ -18,7 +18,7 @@ from mocose_study.data.files import shipped
 from mocose_study.systems import draws
 
 PAPERS_WIDTH = 768  # of BERT-base; widths of points are the paper's, and scale with it
-ABOUT = ("preset", "paper", "at_pace", "best")  # beside fields of a Config
+ABOUT = ("preset", "paper", "cell", "at_pace", "best")  # beside fields of a Config
 SMALL = ("smoke", "quick")  # profiles that run few points
 
 Points = Mapping[str, Mapping[str, Any]]
@@ -29,8 +29,9 @@ class Section:
     """The points of a section by label, and what they share.
 
     A point has the fields in which it differs from the base. It may also have `preset`;
-    `paper`, its name in the paper's table where that is not its label; and `best` or
-    `at_pace`, the system whose best rate and length, or best rate alone, it takes.
+    `paper`, its name in the paper's table where that is not its label; `cell`, its row
+    and column in a table; and `best` or `at_pace`, the system whose best rate and
+    length, or best rate alone, it takes.
     """
 
     name: str
@@ -171,11 +172,12 @@ def section(notebook: str, **about) -> Callable[[Callable[..., Points]], Callabl
 
 
 def crossed(**values: Sequence) -> Points:
-    """A point for each combination of the fields' values, which are its label."""
+    """A point for each combination of two fields' values, which are its label."""
     points = {}
     for combination in product(*values.values()):
-        words = (f"{x:g}" if isinstance(x, float) else str(x) for x in combination)
-        points[", ".join(words)] = dict(zip(values, combination, strict=True))
+        cell = [f"{x:g}" if isinstance(x, float) else str(x) for x in combination]
+        fields = dict(zip(values, combination, strict=True))
+        points[", ".join(cell)] = fields | {"cell": tuple(cell)}
     return points
 
 
