@@ -37,13 +37,16 @@ STREAMS = ("method", "encoder", "corpus", "batch_size", "encoder_init")
 class Claim:
     """One sentence of a paper, and the rule that judges it.
 
-    where: "MoCoSE Table 3". metric: a column of the runs. paper: the paper's a - b (of
-    best, the distance of the nearest b), if it prints it. mended: what was wrong with
-    the rule, if it was changed when its runs were there.
+    source, table, also: where it stands, as "MoCoSE", "Table 3", "section 5.1". metric:
+    a column of the runs. paper: the paper's a - b (of best, the distance of the nearest
+    b), if it prints it. mended: what was wrong with the rule, if it was changed when
+    its runs were there.
     """
 
     id: str
-    where: str
+    source: str
+    table: str
+    also: str
     text: str
     rule: Literal["better", "equivalent", "best"]
     a: str

@@ -49,7 +49,9 @@ def of_section(
         rule = {"rule": f"{RULES[claim.rule]} {claim.margin:g}"}
         if claim.mended:
             rule["rule"] += f" (mended after its runs: {claim.mended})"
-        lines.append(vars(claim) | vars(by_id[claim.id]) | about | rule)
+        place = (claim.source, claim.table, claim.also)
+        where = {"where": ", ".join(filter(None, place))}
+        lines.append(vars(claim) | vars(by_id[claim.id]) | about | rule | where)
     return pd.DataFrame(lines).rename(columns={"text": "claim", "word": "verdict"})
 
 
@@ -85,8 +87,7 @@ def judged(profile: str, sections: Iterable[str] = SECTIONS) -> pd.DataFrame:
 
 def counted(table: pd.DataFrame) -> pd.DataFrame:
     """How many claims of each paper have each verdict."""
-    paper = table["where"].str.partition(",")[0]
-    counts = pd.crosstab(paper, table["verdict"])
+    counts = pd.crosstab(table["source"], table["verdict"])
     counts = counts.reindex(columns=list(WORDS), fill_value=0)
     return counts.rename_axis(index=None, columns=None)
 

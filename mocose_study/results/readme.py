@@ -63,9 +63,8 @@ def claims_table(judged: pd.DataFrame) -> str:
     for row in judged.itertuples():
         ends = "" if pd.isna(row.low) else f" [{row.low:+.1f}, {row.high:+.1f}]"
         notes = [] if row.verdict == NO_RUNS else [row.range and "no range", row.reason]
-        *_, place = row.where.split(", ")[:2]  # some claims are of this study alone
         line = {
-            "the paper says": f"{row.claim} ({place})",
+            "the paper says": f"{row.claim} ({row.table or row.source})",
             "ours": tables.signed(row.effect) + ends,
             "the paper's": tables.signed(row.paper),
             "verdict": row.verdict + "".join(f" ({note})" for note in notes if note),

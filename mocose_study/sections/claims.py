@@ -2,7 +2,9 @@
 
     section  a section; its points have the labels in a and b
     id       "control": the harm that must show in the section, else it has no range
-    where    paper and table, figure or section of it
+    source   the paper, or this study
+    table    the table, figure or section of it
+    also     where else the paper says it
     claim    in our words
     rule     see `mocose_study.claims.verdicts`; rivals of "best" are parted by " | "
     margin   in the unit of the metric. Of STS averages, 0.5 points are the least
@@ -48,6 +50,7 @@ def claims_of(section: str) -> tuple[Claim | None, list[Claim]]:
     for row in rows()[rows()["section"] == section].itertuples():
         b, margin = tuple(row.b.split(" | ")), float(row.margin)
         rule = (row.rule, row.a, b, margin, row.metric, float(row.paper or "nan"))
-        claims.append(Claim(row.id, row.where, row.claim, *rule, row.mended))
+        where = (row.source, row.table, row.also)
+        claims.append(Claim(row.id, *where, row.claim, *rule, row.mended))
     control = next((claim for claim in claims if claim.id == CONTROL), None)
     return control, [claim for claim in claims if claim is not control]

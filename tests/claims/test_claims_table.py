@@ -29,7 +29,7 @@ def test_a_claim_is_a_sentence_of_a_paper_and_has_a_name_of_its_own():
     own = table[table["id"] != CONTROL]
     assert len(table) <= 130 and own["id"].is_unique
     assert own["id"].str.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*").all()
-    assert set(own["where"].str.partition(",")[0]) <= set(PAPERS)
+    assert {*own["source"]} <= {*PAPERS}
     assert own["claim"].str.endswith((".", ")")).all()
     needed = ["section", "id", "rule", "a", "b", "metric"]
     assert not table[needed].eq("").any(axis=None)
@@ -65,7 +65,7 @@ def test_the_papers_effect_is_that_of_its_table():
     ],
 )
 def test_a_wrong_row_is_one_sentence(row, sentence, tmp_path, monkeypatch):
-    header = "section,id,where,claim,rule,a,b,margin,metric,paper"
+    header = "section,id,source,claim,rule,a,b,margin,metric,paper"
     (tmp_path / "claims.csv").write_text(f"{header}\n{row}\n")
     monkeypatch.setattr(claims, "files", lambda _: tmp_path)
     rows.cache_clear()

@@ -34,7 +34,7 @@ def frame(fixed=False, streams="same", noise=NOISE, **means) -> pd.DataFrame:
 
 
 def claim(rule="better", margin=0.0, a="a", b=("b",), id="x", **more) -> Claim:
-    return Claim(id, "Table 1", "a is ahead", rule, a, b, margin, **more)
+    return Claim(id, "MoCoSE", "Table 1", "", "a is ahead", rule, a, b, margin, **more)
 
 
 def word(rule: str, margin: float, **means) -> str:

@@ -41,7 +41,7 @@ DAMAGED = {
 WIDGET = "application/vnd.jupyter.widget-view+json"
 CLAIM = {"claim": "0.85 beats <b>0.99</b>.", "verdict": "supported", "range": ""}
 CLAIM |= {"effect": 1.75, "low": 0.5, "high": 3.0, "paper": 1.37, "section": "ema"}
-CLAIM |= {"where": "MoCoSE, Table 3", "reason": "nearest: b", "notebook": "04_ema"}
+CLAIM |= {"table": "Table 3", "reason": "nearest: b", "notebook": "04_ema"}
 
 
 def code(source: str, *forms: dict):
