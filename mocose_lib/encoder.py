@@ -92,8 +92,7 @@ class Encoder(nn.Module):
             encoder.pooler_trained, encoder.dropout = bool(pooler), dropout
             first = {tokenizer(text)["input_ids"][0] for text in ("", "a")}
             if encoder.pooling in FIRST_TOKEN and len(first) > 1:
-                what = f"{name} puts no [CLS] before a sentence for {encoder.pooling!r}"
-                raise InputError(f"{what}; set pooling = 'mean'.")
+                raise InputError(f"{name} puts no [CLS] first; set pooling = 'mean'.")
         return encoder.eval()
 
     @property
@@ -131,8 +130,7 @@ class Encoder(nn.Module):
         self.train(training)
         if torch.equal(one, other):
             why = f"dropout = {self.dropout} has no effect on this"
-            instead = "set dropout = 0, or take a model like BERT."
-            raise InputError(f"{why} {self.model.config.model_type}; {instead}")
+            raise InputError(f"{why} {self.model.config.model_type}; set dropout = 0.")
 
     def tokenize(self, sentences: Iterable[str], max_length: int | None = None):
         """Token ids with special tokens, one list per sentence, cut to `max_length`."""

@@ -2,7 +2,6 @@
 
 import torch
 from jaxtyping import Float, Int
-from torch import nn
 from torch.nn import functional as F
 
 from .settings import Slice
@@ -10,8 +9,8 @@ from .settings import Slice
 RANDOM = -1  # the "step" in which an entry of the initial fill was born
 
 
-class NegativeQueue(nn.Module):
-    """First in, first out; entries stand newest first, in buffers `keys` and `born`.
+class NegativeQueue:
+    """First in, first out; entries stand newest first, in `keys` and `born`.
 
     `exact` growth starts with `init` random unit vectors and holds what has arrived,
     up to `size`. `published` repeats the authors' code. Its buffer starts with `size`
@@ -20,13 +19,14 @@ class NegativeQueue(nn.Module):
     vectors serve as negatives, and then more than `size` entries in all.
     """
 
-    def __init__(self, size: int, dim: int, init: int, generator, growth="exact"):
-        super().__init__()
+    def __init__(
+        self, size: int, dim: int, init: int, generator, growth="exact", device="cpu"
+    ):
         self.size, self.init, self.growth, self.count = size, init, growth, init
         rows = size if growth == "published" else init
         noise = torch.randn(rows, dim, generator=generator)
-        self.register_buffer("keys", F.normalize(noise, dim=-1))
-        self.register_buffer("born", torch.full((rows,), RANDOM))
+        self.keys = F.normalize(noise, dim=-1).to(device)
+        self.born = torch.full((rows,), RANDOM, device=device)
 
     @torch.no_grad()
     def enqueue(self, keys: Float[torch.Tensor, "batch dim"], step: int) -> None:
@@ -65,14 +65,9 @@ class NegativeQueue(nn.Module):
         born = self.born[: self._used()]
         return torch.where(born == RANDOM, RANDOM, step - born)
 
-    def get_extra_state(self) -> int:
-        return self.count
+    def state_dict(self) -> dict:
+        return {"keys": self.keys, "born": self.born, "_extra_state": self.count}
 
-    def set_extra_state(self, count: int) -> None:
-        self.count = count
-
-    def _load_from_state_dict(self, state, prefix, *rest) -> None:
-        for name in ("keys", "born"):  # which are as long as what is loaded
-            shape = state[prefix + name].shape
-            setattr(self, name, getattr(self, name).new_empty(shape))
-        super()._load_from_state_dict(state, prefix, *rest)
+    def load_state_dict(self, state: dict) -> None:
+        self.keys, self.born = state["keys"], state["born"]
+        self.count = state["_extra_state"]

@@ -40,9 +40,8 @@ class MoCoSE(Trainer):
         more = [p for p in projection if p.requires_grad]
         super().__init__(settings, online, encoder, more)
         sizes = (settings.queue_size, online.dim, settings.random_keys)
-        fill = stream(settings.seed, "queue")
-        self.queue = NegativeQueue(*sizes, fill, settings.queue_growth)
-        self.queue.to(encoder.device)
+        how = (stream(settings.seed, "queue"), settings.queue_growth, encoder.device)
+        self.queue = NegativeQueue(*sizes, *how)
         self.gradient: Tensor | None = None  # what a "stale" FGSM uses next
         self.recent: list = []  # (ids, mask) behind the queue's keys, newest first
 
@@ -110,11 +109,9 @@ def train_step(
         with torch.set_grad_enabled(not settings.detach_keys):
             keys = trainer.ranks.gather(trainer.target(other))  # of (batch, dim)
         loss = contrast(trainer, query, keys, negatives)
-    # step of the online branch
     trainer.optimise(loss, step)
     # the target follows, ready for the next step
     update_ema(trainer.target, trainer.online, decay_at(step + 1, settings))
-    # the keys enter the queue
     trainer.queue.enqueue(torch.cat(keys), step)
     batches = -(-settings.queue_size // settings.batch_size)
     trainer.recent = [key_ids, *trainer.recent][:batches]
