@@ -23,8 +23,7 @@ def draw_layers(module: nn.Module, seed: int, std: float) -> None:
         if isinstance(layer, nn.Linear):
             drawn = torch.empty(layer.weight.shape)
             layer.weight.copy_(drawn.normal_(0, std, generator=stream(seed, name)))
-            if layer.bias is not None:
-                layer.bias.zero_()
+            layer.bias.zero_()
 
 
 def head(

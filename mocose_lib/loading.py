@@ -23,8 +23,7 @@ def readable(name: str | Path):
     """Says in one sentence that a folder is damaged, or the hub has no such model."""
     why = f"encoder {str(name)!r} is no folder with a model"
     if not os.path.isdir(name) and str(name).count("/") != 1:  # "" is none
-        hub = "a name of the hub like 'google-bert/bert-base-uncased'"
-        raise InputError(f"{why}; give one, or {hub}.")
+        raise InputError(f"{why}; give one, or an owner/name of the hub.")
     verbosity = notices.get_verbosity()
     notices.set_verbosity_error()  # of the weights, those that matter are checked
     try:
@@ -68,8 +67,7 @@ def open_model(name: str | Path, layers: int | None, dropout: float, **where):
     for what in damages(model, tokenizer, report):
         raise ValueError(what)
     if tokenizer.pad_token_id is None:  # padding is masked: any token will do
-        first = tokenizer("")["input_ids"][0]
-        tokenizer.pad_token = tokenizer.convert_ids_to_tokens(first)
+        tokenizer.pad_token_id = tokenizer("")["input_ids"][0]
     with TemporaryDirectory() as folder:  # saving must not fail after the training
         config.save_pretrained(folder)
         tokenizer.save_pretrained(folder)

@@ -1,5 +1,6 @@
 """A trained encoder as a folder, which sentence-transformers reads, too."""
 
+import copy
 import json
 import shutil
 from pathlib import Path
@@ -56,12 +57,10 @@ def _write(encoder, folder: Path, normalize: bool) -> None:
     for name, content in texts.items():
         text = json.dumps(content, indent=1) + "\n"
         (folder / name).write_text(text, encoding="utf-8")
-    config = encoder.model.config
+    encoder.model.save_pretrained(folder)
+    config = copy.copy(encoder.model.config)
     config.output_hidden_states = encoder.pooling == "first_last"
-    try:
-        encoder.model.save_pretrained(folder)
-    finally:
-        config.output_hidden_states = False
+    config.save_pretrained(folder)
     encoder.tokenizer.save_pretrained(folder)
     for file in folder.rglob("*.safetensors"):  # which safetensors makes private
         file.chmod((folder / "mocose.json").stat().st_mode)

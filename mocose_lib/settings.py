@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ from annotated_types import Interval
 from pydantic import TypeAdapter, ValidationError
 
 Slice = tuple[int, int]
+adapter = cache(partial(TypeAdapter, config={"strict": True, "allow_inf_nan": False}))
 
 
 class InputError(Exception):
@@ -136,11 +137,6 @@ class Settings:
             yield "target_projection_trained needs gradients; set detach_keys = False."
         if self.fgsm_epsilon > 0 and self.precision != "float32":
             yield "fgsm_epsilon is lost in bf16; set precision = 'float32'."
-
-
-@cache
-def adapter(hint) -> TypeAdapter:
-    return TypeAdapter(hint, config={"strict": True, "allow_inf_nan": False})
 
 
 def canonical(value):

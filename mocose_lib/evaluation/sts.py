@@ -30,14 +30,14 @@ def evaluate(encode: Encode, benchmark: Benchmark) -> dict[str, float]:
     if not isinstance(benchmark, Mapping) or not benchmark:
         raise InputError("tables need a name each; give {'my task': pairs}.")
     benchmark = {name: checked(name, table) for name, table in benchmark.items()}
-    scores = {}
+    scores, pooled = {}, []
     for name, similarity in similarities(encode, benchmark).items():
-        for how, value in aggregate(benchmark[name], similarity).items():
-            scores[f"{name} {how}"] = value
+        aggregated = aggregate(benchmark[name], similarity)
+        scores |= {f"{name} {how}": value for how, value in aggregated.items()}
+        pooled.append(aggregated["all"])
     if names := [name for name, score in scores.items() if np.isnan(score)]:
         why = "all similarities or gold scores are equal, or vectors are NaN or zero"
         log.warning("%d scores, as %r, are undefined: %s", len(names), names[0], why)
-    pooled = [value for name, value in scores.items() if name.endswith(" all")]
     return scores | {"average": float(np.mean(pooled))}
 
 
@@ -92,9 +92,8 @@ def cosine(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def spearman(similarity: np.ndarray, gold: np.ndarray) -> float:
-    """Spearman x 100; NaN where it is undefined: values all equal, or not finite."""
-    sound = len(gold) > 1 and np.ptp(gold) > 0 and np.isfinite(similarity).all()
-    if not sound or np.ptp(similarity) < 1e-12:
+    """Spearman x 100; NaN where it is undefined: values all equal, or some NaN."""
+    if not (np.ptp(gold) > 0 and np.ptp(similarity) >= 1e-12):  # nor is NaN
         return np.nan
     return 100 * float(spearmanr(similarity, gold).statistic)
 

@@ -5,5 +5,3 @@ other random numbers, from the same distribution. `Config.fast = False` turns th
 """
 
 from .first_token import accelerate, hidden_states
-
-__all__ = ["accelerate", "hidden_states"]

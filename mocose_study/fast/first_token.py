@@ -32,8 +32,7 @@ def accelerate(encoder: whole.Encoder) -> None:
     if usual and config._attn_implementation == "sdpa":
         encoder.hidden_states = hidden_states
     else:
-        message = "%s is not built as BERT: its plain, slower pass is used"
-        log.warning(message, config.model_type)
+        log.warning("%s is not built as BERT: its slower pass stays", config.model_type)
 
 
 def hidden_states(

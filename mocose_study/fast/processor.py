@@ -33,6 +33,5 @@ def fast_in_bf16(device: str) -> bool:
 def check_precision(config: Config, device: str) -> None:
     """Raises InputError when bf16 is asked of a processor without units for it."""
     if config.precision == "bf16" and not fast_in_bf16(device):
-        what = "precision = 'bf16' is many times slower than float32 on this processor"
-        why = "which has neither avx512_bf16 nor AMX"
-        raise InputError(f"{what}, {why}; set precision = 'float32', or use a GPU.")
+        what = "precision = 'bf16' is slow on a processor without avx512_bf16 and AMX"
+        raise InputError(f"{what}; set precision = 'float32', or use a GPU.")

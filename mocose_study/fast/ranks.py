@@ -36,9 +36,8 @@ class Ranks(SingleProcess):
         """Raises InputError when the batch cannot be split evenly."""
         n, rest = divmod(len(view.words), self.size)
         if rest:
-            what = f"batch_size = {len(view.words)} cannot be split"
-            among = f"among {self.size} processes; set a multiple of {self.size}."
-            raise InputError(f"{what} {among}")
+            what = f"batch_size = {len(view.words)} cannot be split among"
+            raise InputError(f"{what} {self.size} processes; set a multiple of that.")
         rows = slice(self.rank * n, (self.rank + 1) * n)
         positions = None if view.positions is None else view.positions[rows]
         return View(view.words[rows], view.mask[rows], positions)

@@ -5,7 +5,6 @@ out: they teach [CLS] the topic before contrastive training begins, and leave it
 to learn.
 """
 
-import copy
 import json
 import logging
 from dataclasses import asdict
@@ -100,8 +99,7 @@ class Pretraining(Trainer):
     def load(self, state: dict) -> None:
         """Goes on from `state`. Raises InputError for that of another recipe."""
         if state.get("recipe") != self.recipe:
-            what = "the folder's state.pt belongs to other settings"
-            raise InputError(f"{what}; delete it or use another folder.")
+            raise InputError("the state.pt there belongs to other settings; delete it.")
         super().load(state)
 
     def batch(self, rows: np.ndarray, step: int) -> tuple[np.ndarray, ...]:
@@ -141,10 +139,6 @@ class Pretraining(Trainer):
         log.info("%s", point)
         return {}
 
-    def save(self, folder: Path) -> None:
-        copy.deepcopy(self.online).half().save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
-
 
 def make_encoder(config: PretrainConfig, folder: Path) -> None:
     """Tokenizer and training: `mocose pretrain`. Interrupted, it goes on: `state.pt`.
@@ -156,13 +150,13 @@ def make_encoder(config: PretrainConfig, folder: Path) -> None:
     the corpus is missing, and FloatingPointError when the loss is not finite.
     """
     if (folder / "pretraining.json").exists():
-        what = f"there is an encoder in {folder} already"
-        raise InputError(f"{what}; give another --folder.")
+        raise InputError(f"there is an encoder in {folder}; give another --folder.")
     training = Pretraining(config, folder)
     checkpoint, name = Checkpoint(folder / "state.pt"), f"pretrain {config.name}"
     options = {"evaluate": training.note, "choose": False, "checkpoint": checkpoint}
     done = training.run(training.text, name=name, **options)
-    training.save(folder)
+    training.online.half().save_pretrained(folder)
+    training.tokenizer.save_pretrained(folder)
     about = {
         "config": asdict(config),
         "hardware": f"{processor(training.device)}, {torch.get_num_threads()} threads",

@@ -62,8 +62,7 @@ def model_of(given):
     model.target_encoder.requires_grad_(False)
     model.target_pooler.requires_grad_(False)
     for name in AVERAGED:
-        average = getattr(model, f"target_{name}")
-        average.total_step = given["horizon"]
+        getattr(model, f"target_{name}").total_step = given["horizon"]
     return model
 
 

@@ -54,13 +54,16 @@ there = pytest.mark.skipif(not (AUTHORS and PYTHON), reason=NEEDED)
 pytestmark = [pytest.mark.slow, there]
 
 
+def theirs_of(name: str) -> str:
+    """Their name of a parameter of the online branch."""
+    start = next(start for start in NAMES if name.startswith(start))
+    return NAMES[start] + name.removeprefix(start)
+
+
 def as_theirs(branch) -> dict:
     """Copies of the parameters of a branch, by the names of their online branch."""
-    found = {}
-    for name, value in branch.named_parameters():
-        start = next(start for start in NAMES if name.startswith(start))
-        found[NAMES[start] + name.removeprefix(start)] = value.detach().clone()
-    return found
+    own = branch.named_parameters()
+    return {theirs_of(name): value.detach().clone() for name, value in own}
 
 
 def parameters_of(trainer: MoCoSE) -> dict:
@@ -147,7 +150,8 @@ def test_scores_are_those_of_the_authors_code(real_data, tmp_path):
         settings = Settings(**method, seed=seed)
         _, losses, theirs = trained_by_both(encoder, sentences, settings, tmp_path)
         ours = evaluate(encoder.encode, tables)["average"]
-        put(theirs["parameters"], encoder)
+        for name, value in encoder.named_parameters():
+            value.data.copy_(theirs["parameters"][theirs_of(f"encoder.{name}")])
         last = [np.mean(losses[-50:]), theirs["losses"][-50:].mean().item()]
         found.append([[ours, evaluate(encoder.encode, tables)["average"]], last])
         print(f"seed {seed}: ours, authors' {found[-1][0]}, losses {last}")
@@ -155,12 +159,3 @@ def test_scores_are_those_of_the_authors_code(real_data, tmp_path):
         print(*[(x.mean().round(2), x.std(ddof=1).round(2)) for x in (ours, authors)])
         apart = ttest_ind(ours, authors, equal_var=False).confidence_interval()
         assert apart.low < 0 < apart.high
-
-
-def put(parameters: dict, encoder: Encoder) -> None:
-    """Gives the encoder the weights that the authors' online branch has come to."""
-    own = {f"encoder.{name}": value for name, value in encoder.named_parameters()}
-    for name, value in own.items():
-        start = next(start for start in NAMES if name.startswith(start))
-        theirs = NAMES[start] + name.removeprefix(start)
-        value.data.copy_(parameters[theirs])

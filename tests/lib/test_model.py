@@ -54,18 +54,14 @@ def test_heads_are_paired_over_a_grid(tiny):
     assert not torch.equal(weight(seed=1), weight(seed=2))
 
 
-def layers_of(branch):
-    parts = (branch.encoder.pooler, *branch.projection, *branch.predictor)
-    return [part for part in parts if isinstance(part, nn.Linear)]
-
-
 @pytest.mark.parametrize("width", [128, 256])
 def test_fresh_layers_are_drawn_as_bert_draws_them(width):
     """N(0, initializer_range) at any width; torch has 0.051 at 128, with biases."""
     shape = dict(hidden_size=width, num_attention_heads=2, num_hidden_layers=1)
     encoder = Encoder(BertModel(BertConfig(**shape, vocab_size=30)), None)
     branch = Branch(encoder, Settings())
-    for layer in layers_of(branch):
+    parts = (encoder.pooler, *branch.projection, *branch.predictor)
+    for layer in (part for part in parts if isinstance(part, nn.Linear)):
         assert layer.weight.std().item() == pytest.approx(0.02, abs=0.002)
         assert abs(layer.weight.mean()) < 0.001 and not layer.bias.any()
     norms = [part for part in branch.modules() if isinstance(part, nn.LayerNorm)]
