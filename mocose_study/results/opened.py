@@ -75,9 +75,9 @@ class Opened:
     def by_task(self) -> pd.DataFrame:
         """One row per system: the mean of each test task, and columns of `table`."""
         runs = self.runs
-        tasks = [column for column in runs if column.endswith(" test all")]
-        means = runs.groupby("label")[tasks].mean()
-        means = means.rename(columns=lambda column: column.removesuffix(" test all"))
+        tasks = runs.set_index("label").filter(regex=" test all$")
+        means = tasks.groupby("label").mean()
+        means.columns = means.columns.str.removesuffix(" test all")
         whole = tables.beside_paper(self.section, runs)
         kept = [column for column in whole if "centred" not in column]
         whole = whole[kept].rename(columns={"mean": "average"})
