@@ -35,11 +35,7 @@ def scores(opened, runs: pd.DataFrame, metric: str = METRIC):
 
 @saved
 def differences(
-    opened,
-    runs: pd.DataFrame,
-    reference: str = "",
-    metric: str = METRIC,
-    rows: str = "",
+    opened, runs: pd.DataFrame, reference: str = "", metric: str = METRIC, rows=""
 ):
     """Differences from a point (default: the paper's best), ours and the paper's.
 

@@ -24,7 +24,8 @@ from mocose_study.config import InputError, choose
 
 from . import SECTIONS
 
-FILE, CONTROL = Path(__file__).with_suffix(".csv"), "control"
+FILE = Path(__file__).with_suffix(".csv")
+CONTROL = "control"
 
 
 @cache
