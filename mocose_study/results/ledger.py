@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 from io import StringIO
-from pathlib import Path
 
 import pandas as pd
 from IPython.display import HTML
@@ -14,14 +13,12 @@ from mocose_study.claims.verdicts import WORDS, has_range, verdicts
 from mocose_study.config import PRESETS, Config, InputError, choose
 from mocose_study.data.git import TIME, versions
 from mocose_study.sections import SECTIONS
-from mocose_study.sections import claims as claims_file
-from mocose_study.sections.claims import claims_of, rows
+from mocose_study.sections.claims import FILE, claims_of, rows
 from mocose_study.sections.section import Section
 
 from .style import VERDICTS
 from .tables import records, table_of
 
-RULES_FILE = Path(claims_file.__file__).with_suffix(".csv")
 OURS = (  # what may differ from the authors everywhere
     "encoder corpus corpus_size benchmark lr steps eval_every seed fgsm_epsilon width"
 ).split()
@@ -103,11 +100,10 @@ def as_html(table: pd.DataFrame, name: str) -> HTML:
     ranged = table["range"].eq("")
     why = ["reason"] if ranged.all() else ["reason", "range"]
     visible = table[["where", "claim", "rule", *SHOWN, *why]]
-    numbers = ["effect", "low", "high", "paper", "smallest"]
     colors = table["verdict"].map(VERDICTS).where(ranged, "#999999")
     words = table["verdict"].where(ranged, "no range").str.replace(" ", "-")
     look = visible.style.hide(axis="index").set_uuid(name)
-    look = look.format("{:.2f}", subset=numbers, na_rep="")
+    look = look.format(precision=2, na_rep="")
     look = look.set_td_classes(words.rename("verdict").to_frame())  # of the site
     look = look.apply(lambda _: list("color: " + colors), subset=["verdict"])
     return HTML(look.to_html())
@@ -144,7 +140,7 @@ def dates(rules: pd.DataFrame) -> dict[int, str]:
     now = time.strftime(TIME, time.gmtime())
     same = dict(zip(rules.index, rules[JUDGED].itertuples(index=False), strict=True))
     written = dict.fromkeys(same, now)
-    for when, text in versions(RULES_FILE):
+    for when, text in versions(FILE):
         former = pd.read_csv(StringIO(text), keep_default_na=False, dtype=str)
         known = {*former.reindex(columns=JUDGED).itertuples(index=False)}
         same = {row: rule for row, rule in same.items() if rule in known}

@@ -10,7 +10,7 @@ from IPython import get_ipython
 from IPython.display import Markdown
 from transformers.utils.logging import disable_progress_bar
 
-from mocose_study.config import PROFILES, InputError, choose
+from mocose_study.config import InputError, choose
 from mocose_study.sections import FUNCTIONS, SECTIONS
 
 from . import ledger
@@ -36,7 +36,6 @@ def open_section(
     not possible.
     """
     check_parameters()
-    choose(PROFILES, profile, "profile")
     if run_missing not in (True, False, None):
         raise InputError(f"run_missing = {run_missing!r} is neither True nor False.")
     chosen = choose(FUNCTIONS, name, "section")(**numbers)

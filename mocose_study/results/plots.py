@@ -29,18 +29,13 @@ def scores(opened, runs: pd.DataFrame, metric: str = METRIC):
     table = tables.summary(runs, metric).set_index("label")
     figure, ax = style.rows_figure(list(table.index), POINTS)
     groups = runs.groupby("label", sort=False)[metric]
-    each = {label: group.to_numpy(float) for label, group in groups}
-    style.dot_rows(ax, {label: (x, interval(x)) for label, x in each.items()})
+    style.dot_rows(ax, {label: (x, interval(x)) for label, x in groups})
     return figure, table, "scores"
 
 
 @saved
 def differences(
-    opened,
-    runs: pd.DataFrame,
-    reference: str = "",
-    metric: str = METRIC,
-    rows: str = "",
+    opened, runs: pd.DataFrame, reference: str = "", metric: str = METRIC, rows=""
 ):
     """Differences from a point (default: the paper's best), ours and the paper's.
 
@@ -182,8 +177,7 @@ def matrix(opened, runs: pd.DataFrame, metric: str = METRIC, rows="", columns=""
     look["cbar_kws"] = {"label": "points from the median", "extend": "both"}
     look |= {"vmin": -limit, "vmax": limit}
     for ax, name, colors in zip(axes, panels, centred, strict=True):
-        bar = ax is axes[-1]
-        sns.heatmap(colors, annot=panels[name], ax=ax, cbar=bar, **look)
+        sns.heatmap(colors, annot=panels[name], ax=ax, cbar=ax is axes[-1], **look)
         ax.set(title=name, facecolor="0.85")
         ax.set(xlabel=columns, ylabel=rows if ax is axes[0] else "")
         ax.grid(visible=False)
@@ -218,8 +212,7 @@ def counts(table: pd.DataFrame) -> Figure:
     """Verdicts counted: a row for each table of a paper, a colour for each word."""
     figure, ax = style.panel(0.22 * len(table) + 0.9)
     look = {"edgecolor": "white", "width": 0.8, "legend": False}
-    look["color"] = style.VERDICTS
-    table.plot.barh(stacked=True, ax=ax, **look)
+    table.plot.barh(stacked=True, ax=ax, color=style.VERDICTS, **look)
     for bars in ax.containers:
         labels = [f"{count:.0f}" if count else "" for count in bars.datavalues]
         ax.bar_label(bars, labels, label_type="center", fontsize="x-small")

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mocose_study.claims.stats import Interval, Scores, difference, interval
+from mocose_study.claims.stats import Interval, difference, interval
 from mocose_study.claims.verdicts import scores
 from mocose_study.data import benchmarks
 from mocose_study.data.files import study_folder
@@ -127,17 +127,14 @@ def differences(
     """
     runs, gaps = runs.dropna(subset=[metric]), {}
     b = scores(runs, reference, metric)
+    theirs = pd.Series(b.by_seed, dtype=float)
     for label in labels:
         a = scores(runs, label, metric)
+        ours = pd.Series(a.by_seed, dtype=float)
         paired = a.streams == b.streams and not (a.fixed or b.fixed)
-        base = b.by_seed if paired else dict.fromkeys(a.by_seed, _mean(b))
-        each = [x - base[seed] for seed, x in a.by_seed.items() if seed in base]
-        gaps[label] = np.array(each), difference(a, b)
+        each = ours - (theirs.reindex(ours.index) if paired else theirs.mean())
+        gaps[label] = each.dropna().to_numpy(), difference(a, b)
     return gaps
-
-
-def _mean(side: Scores) -> float:
-    return float(np.mean(list(side.by_seed.values()))) if side.by_seed else np.nan
 
 
 def filled(template: str, **values) -> str:

@@ -4,26 +4,11 @@
 functions in each; `claims.csv` says how they are judged.
 """
 
-from . import (
-    averaging,
-    batch,
-    differences,
-    heads,
-    queue,
-    rate,
-    simcse,
-    systems,
-    vectors,
-    views,
-)
-from .section import Section
+from importlib import import_module
 
-FILES = (systems, averaging, queue, heads, views, batch)
-FILES += (vectors, differences, simcse, rate)
-FUNCTIONS = {
-    name: made
-    for file in FILES
-    for name, made in vars(file).items()
-    if hasattr(made, "makes_a_section")
-}
+from .section import FUNCTIONS, Section
+
+FILES = "systems averaging queue heads views batch vectors differences simcse rate"
+for file in FILES.split():
+    import_module(f".{file}", __package__)  # which puts its functions into FUNCTIONS
 SECTIONS: dict[str, Section] = {name: make() for name, make in FUNCTIONS.items()}

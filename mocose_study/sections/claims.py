@@ -17,7 +17,7 @@ Other rules are committed before the runs that they judge (`mocose claims --chec
 """
 
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 import pandas as pd
 
@@ -26,14 +26,14 @@ from mocose_study.config import InputError, choose
 
 from . import SECTIONS
 
+FILE = Path(__file__).with_suffix(".csv")
 CONTROL = "control"
 
 
 @cache
 def rows() -> pd.DataFrame:
     """The file as it is. Raises InputError for a section, label or id that is wrong."""
-    path = files(__package__) / "claims.csv"
-    table = pd.read_csv(str(path), keep_default_na=False, dtype=str)
+    table = pd.read_csv(FILE, keep_default_na=False, dtype=str)
     ids = table.loc[table["id"] != CONTROL, "id"]
     if twice := list(ids[ids.duplicated()]):
         raise InputError(f"claims.csv has several rows of {twice[0]}.")

@@ -22,6 +22,7 @@ ABOUT = ("preset", "paper", "cell", "at_pace", "best")  # beside fields of a Con
 SMALL = ("smoke", "quick")  # profiles that run few points
 
 Points = Mapping[str, Mapping[str, Any]]
+FUNCTIONS: dict[str, Callable] = {}  # every one that `section` has made, by its name
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ def section(notebook: str, **about) -> Callable[[Callable[..., Points]], Callabl
                 raise InputError(f"{what}: {cause}.") from None
             return Section(points.__name__, question, notebook, made_of, **own)
 
-        called.makes_a_section = True
+        FUNCTIONS[points.__name__] = called
         return called
 
     return made
@@ -185,5 +186,4 @@ def crossed(**values: Sequence) -> Points:
 def paper_table(name: str) -> pd.DataFrame:
     """A table of the papers, data/paper/<name>.csv: names of a point, metric, value."""
     path = shipped("paper") / f"{name}.csv"
-    frame = pd.read_csv(path, keep_default_na=False, dtype=str)
-    return frame.astype({"value": float})
+    return pd.read_csv(path, keep_default_na=False, dtype=str).astype({"value": float})

@@ -67,7 +67,7 @@ def test_the_papers_effect_is_that_of_its_table():
 def test_a_wrong_row_is_one_sentence(row, sentence, tmp_path, monkeypatch):
     header = "section,id,source,claim,rule,a,b,margin,metric,paper"
     (tmp_path / "claims.csv").write_text(f"{header}\n{row}\n")
-    monkeypatch.setattr(claims, "files", lambda _: tmp_path)
+    monkeypatch.setattr(claims, "FILE", tmp_path / "claims.csv")
     rows.cache_clear()
     with pytest.raises(InputError, match=sentence):
         rows()

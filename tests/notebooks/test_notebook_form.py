@@ -11,6 +11,7 @@ from mocose_study.results.notebook import answer
 from mocose_study.sections import FUNCTIONS, SECTIONS
 
 HELPERS = {"open_section", "answer", "source"}
+SHOWN = ("mocose_study.systems.", "mocose_study.runs")  # whose code a notebook shows
 SHARED = {"profile", "seeds", "changes", "run_missing"}
 
 
@@ -75,9 +76,7 @@ def test_it_imports_the_three_helpers(notebook):
         if isinstance(node, ast.ImportFrom) and node.module.startswith("mocose_study"):
             alone = notebook.stem in {"90_speed", "99_claims"}
             helpers = {alias.name for alias in node.names} <= HELPERS
-            shown = node.module.startswith(
-                ("mocose_study.systems.", "mocose_study.runs")
-            )
+            shown = node.module.startswith(SHOWN)
             assert alone or helpers or shown
 
 
