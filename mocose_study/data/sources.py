@@ -33,8 +33,9 @@ def folder() -> Path | None:
     """The local data folder, or None. Raises InputError when it does not exist."""
     named = os.environ.get("MOCOSE_DATA")
     if named and not Path(named).is_dir():
-        what = f"the data folder {named!r} does not exist"
-        raise InputError(f"{what}; give --data or MOCOSE_DATA.")
+        raise InputError(
+            f"folder {named!r} does not exist; give --data or MOCOSE_DATA."
+        )
     return Path(named) if named else None
 
 
@@ -48,6 +49,12 @@ def sha256(path: Path) -> str:
 def _sha256(path: Path, *state: int) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest(*parts) -> str:
+    """Sixteen digits for the texts of `parts`."""
+    text = "|".join(map(str, parts))
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:16]
 
 
 def checksums(data: Path) -> dict[str, str]:
@@ -75,8 +82,7 @@ def local(name: str) -> Path | None:
     if expected is None:
         warn_once(f"{name} is not checked: no SHA256SUMS of {data} names it")
     elif sha256(path) != expected:
-        what = "its checksum is not that of SHA256SUMS"
-        raise InputError(f"data file {name} is damaged: {what}.")
+        raise InputError(f"data file {name} is damaged: its checksum is another.")
     return path
 
 

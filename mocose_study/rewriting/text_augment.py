@@ -15,6 +15,7 @@ from mocose_study.config import Config
 from mocose_study.data import corpora
 from mocose_study.data.encoders import fingerprint, models_of
 from mocose_study.data.files import cache_folder
+from mocose_study.data.sources import digest
 
 from . import rewrite
 
@@ -47,7 +48,7 @@ def key_of(config: Config, corpus: datasets.Dataset, seed: int) -> str:
     """The name of `corpus` in rewritten form: its key in the cache."""
     settings = (VERSION, config.text_augmentation, config.augmentation_rate, seed)
     models = map(fingerprint, models_of(config))
-    return corpora.cache_key("text", corpus._fingerprint, *settings, *models)
+    return digest("text", corpus._fingerprint, *settings, *models)
 
 
 def check(config: Config, corpus: datasets.Dataset) -> None:
@@ -70,9 +71,9 @@ def augmented(
     loaded = functools.cache(lambda: make_rewrite(config, device))
 
     def shard(start: int) -> datasets.Dataset:
-        def rewritten(batch: dict) -> dict:
+        def rewritten(texts: list[str]) -> dict:
             rng = np.random.default_rng([int(key, 16), start])
-            return {"sentence": loaded()(batch["sentence"], rng)}
+            return {"sentence": loaded()(texts, rng)}
 
         part = corpus.select(range(start, min(start + SHARD, len(corpus))))
         return corpora.mapped(f"{key}-{start}", part, rewritten, corpus.features)
