@@ -25,12 +25,8 @@ from mocose_study.data.encoders import PINNED, locate
 WORD = re.compile(r"(?<![\w'’])[^\W\d_]{2,}(?:['’][^\W\d_]+)*(?!\w)")
 TABLES = read_toml(__package__, "typos")
 SHARES, NEIGHBOURS = TABLES["shares"], TABLES["neighbours"]
-ALIKE, UNHEARD = (
-    [tuple(pair.split("/")) for pair in TABLES["sounds"][name].split()]
-    for name in ("alike", "unheard")
-)
-PAIRS = ALIKE + [(b, a) for a, b in ALIKE] + UNHEARD
-SPELLINGS = tuple((re.compile(right), wrong) for right, wrong in PAIRS)
+PAIRS = [pair.split("/") for pair in TABLES["sounds"].split()]
+SPELLINGS = [(re.compile(right), wrong) for right, wrong in PAIRS]
 TOP = 100  # most probable words, one of which is drawn; nlpaug's default
 WORD_STARTS = ("Ġ", "▁")  # of byte-level BPE, of sentencepiece
 MASKED_BATCH, ANSWERED_BATCH = 128, 32  # texts
@@ -145,8 +141,7 @@ class ContextualWords:
         }
         words = {i: w for i, w in words.items() if len(w) > 1 and w.isalpha()}
         if len(words) < 2:
-            what = f"the augmentation model {model.name_or_path!r} has no whole words"
-            raise InputError(f"{what} to put in.")
+            raise InputError(f"the model {model.name_or_path!r} has no whole words.")
         self.tokens, self.words = list(words), list(words.values())
 
     @torch.no_grad()

@@ -11,6 +11,7 @@ import datasets
 import numpy as np
 from tqdm.auto import tqdm
 
+from mocose_lib import Encoder
 from mocose_study.config import Config
 from mocose_study.data import corpora
 from mocose_study.data.encoders import fingerprint, models_of
@@ -91,11 +92,11 @@ def columns(config: Config) -> dict[str, int]:
     return {"key_ids": 0, "query_ids": 1} if both else {"key_ids": 0}
 
 
-def with_views(config: Config, corpus, ids, tokenizer, device, bar: bool):
+def with_views(config: Config, corpus, ids, encoder: Encoder, bar: bool):
     """`ids` of the corpus, and beside them those of the rewritten views (`columns`)."""
     for name, seed in columns(config).items():
-        other = augmented(config, corpus, seed, device, bar)
-        view = corpora.tokenized(other, tokenizer, config.max_length)
+        other = augmented(config, corpus, seed, encoder.device, bar)
+        view = corpora.tokenized(other, encoder.tokenizer, config.max_length)
         view = view.select_columns("input_ids").rename_column("input_ids", name)
         ids = datasets.concatenate_datasets([ids, view], axis=1)
     return ids

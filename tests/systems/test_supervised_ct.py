@@ -43,7 +43,6 @@ def test_the_supervised_loss_of_a_batch_in_loops(small, tmp_path, weight):
 
 
 USELESS = {
-    "sent0\tsent1\na\tb\n": "p.tsv has no column 'hard_neg'",
     "sent0\tsent1\thard_neg\na\tb\t\n": "p.tsv lacks a text in column 'hard_neg'",
     "": "p.csv cannot be read as a table",
     'a,b\n"c,d\n': "p.csv cannot be read as a table",
@@ -64,7 +63,7 @@ def test_triplets_are_quoted_or_not_and_a_useless_file_is_one_sentence(tmp_path)
 
 
 def test_every_sentence_stands_beside_itself_and_its_negatives(small, monkeypatch):
-    monkeypatch.setattr(ct, "NEGATIVES", 3)
+    monkeypatch.setattr(ct, "GROUP", 4)
     config = small(method="ct", batch_size=8, dropout=0.0, pooling="mean")
     system = built(ContrastiveTension, config)
     found = system.loss(system.encoder.tokenize(SENTENCES[:8])).item()
