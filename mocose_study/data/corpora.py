@@ -105,8 +105,7 @@ def _rows(name: str, lines: Iterable[str]) -> Iterator[dict]:
 def load_corpus(name: str, size: int) -> datasets.Dataset:
     """The first `size` sentences of a corpus: columns sentence and document.
 
-    Raises InputError on an unknown name, on too few sentences, and on a single one
-    that is repeated.
+    Raises InputError on an unknown name, too few sentences, and one that is repeated.
     """
     if hub_name(name):
         revision = sources.revision_on_hub(name, "dataset")

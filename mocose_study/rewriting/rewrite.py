@@ -36,15 +36,12 @@ LONGEST = 512  # tokens, at most, and of a model that names no limit
 def drawn_words(text: str, rate: float, rng: np.random.Generator) -> list[re.Match]:
     """max(1, floor(rate n)) random ones of the n words of `text`, in their order."""
     words = list(WORD.finditer(text))
-    number = min(len(words), max(1, int(rate * len(words))))
+    number = max(1, int(rate * len(words)))
     return [words[i] for i in sorted(rng.permutation(len(words))[:number])]
 
 
 def replaced(text: str, words: Sequence[re.Match], new: Sequence[str]) -> str:
-    """`text` with new[i] in place of words[i], in the order of the text.
-
-    Words for which there is no new one stay.
-    """
+    """`text` with new[i] in place of words[i]; words without a new one stay."""
     for word, other in reversed(list(zip(words, new, strict=False))):
         text = text[: word.start()] + other + text[word.end() :]
     return text

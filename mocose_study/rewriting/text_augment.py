@@ -65,8 +65,7 @@ def augmented(
 ) -> datasets.Dataset:
     """`corpus` with every sentence rewritten; from the cache where it has been before.
 
-    An interrupted call goes on behind its last whole shard. Raises InputError as
-    `make_rewrite`.
+    It goes on behind its last whole shard. Raises InputError as `make_rewrite`.
     """
     key = key_of(config, corpus, seed)
     loaded = functools.cache(lambda: make_rewrite(config, device))
