@@ -31,8 +31,9 @@ class Hub(ThreadingHTTPServer):
             {"type": "file", "path": name, "size": len(text), "oid": digest(text)[:40]}
             for name, text in files.items()
         ]
-        about = {"id": name.removeprefix("datasets/"), "sha": commit}
-        about["siblings"] = [{"rfilename": file} for file in files]
+        siblings = [{"rfilename": file} for file in files]
+        about = {"id": name.removeprefix("datasets/"), "sha": commit, "tags": []}
+        about |= {"downloads": 0, "likes": 0, "private": False, "siblings": siblings}
         api = f"/api/{name if name.startswith('datasets/') else f'models/{name}'}"
         self.described[api] = about
         for revision in ("main", commit):
