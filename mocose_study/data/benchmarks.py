@@ -6,7 +6,6 @@ tests. "real" is the papers' seven tasks, from the data folder or, at the revisi
 `tasks.toml`, from the hub. A benchmark of one's own is tab-separated files.
 """
 
-import hashlib
 from functools import cache
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from mocose_study.config import InputError, read_toml
 
 from .corpora import read_lines
 from .files import shipped
-from .sources import asking_the_hub, data_file, local, sha256
+from .sources import asking_the_hub, data_file, digest, local, sha256
 
 OPEN_DEV = "images2014"
 OPEN_TESTS = ("images2015", "snli2017", "postediting2016")
@@ -40,11 +39,9 @@ def read_table(path: Path) -> pd.DataFrame:
     lines = list(read_lines(path))
     rows = [line.rstrip("\r\n").split("\t") for line in lines]
     if not rows or len(set(rows[0])) < len(rows[0]):
-        what = "is no tab-separated text with a header of names"
-        raise InputError(f"{path} {what}.")
+        raise InputError(f"{path} is no tab-separated text with a header of names.")
     if not lines[-1].endswith("\n"):
-        what = f"is cut off in line {len(lines)}: it has no line break there"
-        raise InputError(f"{path} {what}.")
+        raise InputError(f"{path} is cut off in line {len(lines)}: no line break.")
     for number, row in enumerate(rows, 1):
         if len(row) != len(rows[0]):
             what = f"has {len(row)} cells in line {number}"
@@ -81,8 +78,7 @@ def _read_pairs(path: Path, digest: str) -> pd.DataFrame:
         if rows.any():
             raise InputError(f"{path} {what} in line {rows.idxmax() + 2}.")
     if score.nunique() < 2:
-        what = f"has {len(frame)} pairs, and scores that are all equal"
-        raise InputError(f"{path} {what}; a correlation needs two different ones.")
+        raise InputError(f"{path} has {len(frame)} pairs, scores that are all equal.")
     return frame.assign(score=score)
 
 
@@ -118,8 +114,7 @@ def sickr_test(frame: pd.DataFrame) -> pd.DataFrame:
 def pair_digests(frame: pd.DataFrame) -> list[str]:
     """Twelve digits for every pair with its score."""
     rows = zip(frame["sentence1"], frame["sentence2"], frame["score"], strict=True)
-    texts = (f"{a}\t{b}\t{score:.3f}".encode() for a, b, score in rows)
-    return [hashlib.sha256(text).hexdigest()[:12] for text in texts]
+    return [digest(f"{a}\t{b}\t{score:.3f}")[:12] for a, b, score in rows]
 
 
 def files_of(benchmark: str) -> list[str]:

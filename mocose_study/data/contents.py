@@ -4,7 +4,6 @@ They are part of a run's name, so that changed content is another run. For files
 are not here, the committed `data/SHA256SUMS` has what the study's own runs have read.
 """
 
-import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from . import benchmarks, encoders
 from .corpora import CORPORA, hub_name
 from .files import shipped
 from .labelled import TRANSFER
-from .sources import ON_HUB, checksums, home, revision_on_hub, sha256
+from .sources import ON_HUB, checksums, digest, home, revision_on_hub, sha256
 
 
 def digests(config: Config, reads: Iterable[str]) -> dict[str, str]:
@@ -39,8 +38,7 @@ def digests(config: Config, reads: Iterable[str]) -> dict[str, str]:
             texts[field] = revision_on_hub(value, "dataset") or value
         else:
             texts[field] = _files(CORPORA.get(value, [value]), value not in CORPORA)
-    whole = {k: text.encode(errors="surrogateescape") for k, text in texts.items()}
-    return {name: hashlib.sha256(text).hexdigest()[:12] for name, text in whole.items()}
+    return {name: digest(text)[:12] for name, text in texts.items()}
 
 
 def _files(names: Iterable[str], own: bool = True) -> str:

@@ -6,7 +6,6 @@ token ids in data/cache, under names made of all that decides them.
 """
 
 import gzip
-import hashlib
 import itertools
 import lzma
 import zlib
@@ -19,7 +18,7 @@ import datasets
 import pyarrow as pa
 from datasets.exceptions import DatasetGenerationError
 
-from mocose_study.config import InputError
+from mocose_study.config import InputError, choose
 
 from . import sources
 from .files import cache_folder
@@ -42,16 +41,15 @@ def read_lines(path: Path) -> Iterator[str]:
     Byte order marks are left out. Raises InputError, with file and line, where a file
     is no UTF-8 text or is cut off.
     """
-    number = 0
+    n = 0
     try:
         with OPENERS.get(path.suffix, open)(path, "rb") as file:
-            for number, line in enumerate(file, 1):
+            for n, line in enumerate(file, 1):
                 if b"\0" in line:
-                    what = f"line {number} holds a NUL byte"
-                    raise InputError(f"{path} is no text: {what}.")
+                    raise InputError(f"{path} is no text: line {n} holds a NUL byte.")
                 yield line.decode("utf-8").removeprefix("\ufeff")
     except UNREADABLE as cause:
-        what = f"cannot be read as UTF-8 text after line {number}"
+        what = f"cannot be read as UTF-8 text after line {n}"
         raise InputError(f"{path} {what}: {cause}.") from cause
 
 
@@ -64,14 +62,12 @@ def text_lines(paths: Sequence[Path]) -> Iterator[str]:
 
 def corpus_files(name: str) -> list[Path]:
     """The files of a corpus by its name in CORPORA, or a text file of one's own."""
-    if name in CORPORA:
-        return [sources.data_file(file, own=False) for file in CORPORA[name]]
     if not name.isprintable():  # as bytes that are no UTF-8 come out
         raise InputError(f"corpus {name!r} is no readable name; rename the file.")
-    if not Path(name).is_file():
-        what = f"there is no corpus {name!r}; choose one of {', '.join(CORPORA)}"
-        raise InputError(f"{what}, or give a text file.")
-    return [Path(name)]
+    if name not in CORPORA and Path(name).is_file():
+        return [Path(name)]
+    files = choose(CORPORA, name, "corpus or text file")
+    return [sources.data_file(file, own=False) for file in files]
 
 
 def hub_name(name: str) -> bool:
@@ -109,8 +105,7 @@ def _rows(name: str, lines: Iterable[str]) -> Iterator[dict]:
 def load_corpus(name: str, size: int) -> datasets.Dataset:
     """The first `size` sentences of a corpus: columns sentence and document.
 
-    Raises InputError on an unknown name, on too few sentences, and on a single one
-    that is repeated.
+    Raises InputError on an unknown name, too few sentences, and one that is repeated.
     """
     if hub_name(name):
         revision = sources.revision_on_hub(name, "dataset")
@@ -118,13 +113,11 @@ def load_corpus(name: str, size: int) -> datasets.Dataset:
     else:
         paths = corpus_files(name)
         named, lines = map(sources.sha256, paths), partial(text_lines, paths)
-    kinds = {"sentence": "string", "document": "int64"}
     with writing_the_cache():
         corpus = datasets.Dataset.from_generator(
             lambda: itertools.islice(_rows(name, lines()), size),
-            datasets.Features({k: datasets.Value(kind) for k, kind in kinds.items()}),
             cache_dir=str(cache_folder()),
-            fingerprint=cache_key("rows", size, *named),
+            fingerprint=sources.digest("rows", size, *named),
         )
     if len(corpus) < size:
         what = f"has {len(corpus)} sentences, but corpus_size = {size}"
@@ -143,15 +136,11 @@ def tokenized(
     """
     cut = max_length is not None
     options = {"add_special_tokens": cut, "truncation": cut, "max_length": max_length}
-    ids_alone = {"return_attention_mask": False, "return_token_type_ids": False}
-
-    def encoded(batch: dict) -> dict:
-        ids = tokenizer(batch["sentence"], **options, **ids_alone, verbose=False)
-        return {"input_ids": ids["input_ids"]}
-
+    options |= {"return_attention_mask": False, "return_token_type_ids": False}
+    encoded = partial(tokenizer, **options, verbose=False)
     columns = {"input_ids": datasets.List(datasets.Value("int32"))}
     others = {k: kind for k, kind in corpus.features.items() if k != "sentence"}
-    key = cache_key("ids", corpus._fingerprint, words_of(tokenizer), max_length)
+    key = sources.digest("ids", corpus._fingerprint, words_of(tokenizer), max_length)
     return mapped(key, corpus, encoded, others | columns)
 
 
@@ -165,7 +154,7 @@ def words_of(tokenizer) -> str:
 
 
 def mapped(key: str, table: datasets.Dataset, function, columns: dict):
-    """The table that `function` makes of a table's batches, cached under `key`.
+    """The table that `function` makes of lists of sentences, cached under `key`.
 
     Raises InputError when the cache cannot be written.
     """
@@ -173,14 +162,9 @@ def mapped(key: str, table: datasets.Dataset, function, columns: dict):
         cache_folder().mkdir(parents=True, exist_ok=True)
         file = str(cache_folder() / f"{key}.arrow")
         options = {"cache_file_name": file, "new_fingerprint": key, "batched": True}
+        options |= {"batch_size": BATCH, "input_columns": "sentence"}
         options["remove_columns"] = list(set(table.column_names) - set(columns))
-        columns = datasets.Features(columns)
-        return table.map(function, features=columns, batch_size=BATCH, **options)
-
-
-def cache_key(*parts) -> str:
-    """A name for what is made of `parts`."""
-    return hashlib.sha256("|".join(map(str, parts)).encode()).hexdigest()[:16]
+        return table.map(function, features=datasets.Features(columns), **options)
 
 
 @contextmanager

@@ -33,8 +33,9 @@ def folder() -> Path | None:
     """The local data folder, or None. Raises InputError when it does not exist."""
     named = os.environ.get("MOCOSE_DATA")
     if named and not Path(named).is_dir():
-        what = f"the data folder {named!r} does not exist"
-        raise InputError(f"{what}; give --data or MOCOSE_DATA.")
+        raise InputError(
+            f"folder {named!r} does not exist; give --data or MOCOSE_DATA."
+        )
     return Path(named) if named else None
 
 
@@ -48,6 +49,12 @@ def sha256(path: Path) -> str:
 def _sha256(path: Path, *state: int) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest(*parts) -> str:
+    """Sixteen digits for the texts of `parts`."""
+    text = "|".join(map(str, parts))
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:16]
 
 
 def checksums(data: Path) -> dict[str, str]:
@@ -65,8 +72,7 @@ def home(name: str) -> Path | None:
 def local(name: str) -> Path | None:
     """The path of a file of data/open or of the data folder; None where it is not.
 
-    Raises InputError where it is damaged. The log says once where no SHA256SUMS has
-    its checksum.
+    Raises InputError where it is damaged. One without a checksum is logged, once.
     """
     data = home(name)
     if data is None or not (path := data / name).is_file():
@@ -75,8 +81,7 @@ def local(name: str) -> Path | None:
     if expected is None:
         warn_once(f"{name} is not checked: no SHA256SUMS of {data} names it")
     elif sha256(path) != expected:
-        what = "its checksum is not that of SHA256SUMS"
-        raise InputError(f"data file {name} is damaged: {what}.")
+        raise InputError(f"data file {name} is damaged: its checksum is not as listed.")
     return path
 
 
@@ -119,10 +124,9 @@ def revision_on_hub(repository: str, kind: str = "model") -> str | None:
     """
     name = f"{kind}s--{repository.replace('/', '--')}"
     main = Path(constants.HF_HUB_CACHE, name, "refs", "main")
-    about = {"repo_type": kind, "timeout": 10}
     try:
         if main.is_file():
             return main.read_text().strip()
-        return huggingface_hub.HfApi().repo_info(repository, **about).sha
+        return huggingface_hub.repo_info(repository, repo_type=kind, timeout=10).sha
     except Exception:  # no network, no such repository, a name that none can have
         return None

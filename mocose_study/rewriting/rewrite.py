@@ -25,12 +25,8 @@ from mocose_study.data.encoders import PINNED, locate
 WORD = re.compile(r"(?<![\w'’])[^\W\d_]{2,}(?:['’][^\W\d_]+)*(?!\w)")
 TABLES = read_toml(__package__, "typos")
 SHARES, NEIGHBOURS = TABLES["shares"], TABLES["neighbours"]
-ALIKE, UNHEARD = (
-    [tuple(pair.split("/")) for pair in TABLES["sounds"][name].split()]
-    for name in ("alike", "unheard")
-)
-PAIRS = ALIKE + [(b, a) for a, b in ALIKE] + UNHEARD
-SPELLINGS = tuple((re.compile(right), wrong) for right, wrong in PAIRS)
+PAIRS = [pair.split("/") for pair in TABLES["sounds"].split()]
+SPELLINGS = [(re.compile(right), wrong) for right, wrong in PAIRS]
 TOP = 100  # most probable words, one of which is drawn; nlpaug's default
 WORD_STARTS = ("Ġ", "▁")  # of byte-level BPE, of sentencepiece
 MASKED_BATCH, ANSWERED_BATCH = 128, 32  # texts
@@ -40,15 +36,12 @@ LONGEST = 512  # tokens, at most, and of a model that names no limit
 def drawn_words(text: str, rate: float, rng: np.random.Generator) -> list[re.Match]:
     """max(1, floor(rate n)) random ones of the n words of `text`, in their order."""
     words = list(WORD.finditer(text))
-    number = min(len(words), max(1, int(rate * len(words))))
+    number = max(1, int(rate * len(words)))
     return [words[i] for i in sorted(rng.permutation(len(words))[:number])]
 
 
 def replaced(text: str, words: Sequence[re.Match], new: Sequence[str]) -> str:
-    """`text` with new[i] in place of words[i], in the order of the text.
-
-    Words for which there is no new one stay.
-    """
+    """`text` with new[i] in place of words[i]; words without a new one stay."""
     for word, other in reversed(list(zip(words, new, strict=False))):
         text = text[: word.start()] + other + text[word.end() :]
     return text
@@ -145,8 +138,7 @@ class ContextualWords:
         }
         words = {i: w for i, w in words.items() if len(w) > 1 and w.isalpha()}
         if len(words) < 2:
-            what = f"the augmentation model {model.name_or_path!r} has no whole words"
-            raise InputError(f"{what} to put in.")
+            raise InputError(f"the model {model.name_or_path!r} has no whole words.")
         self.tokens, self.words = list(words), list(words.values())
 
     @torch.no_grad()

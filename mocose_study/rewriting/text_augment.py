@@ -11,10 +11,12 @@ import datasets
 import numpy as np
 from tqdm.auto import tqdm
 
+from mocose_lib import Encoder
 from mocose_study.config import Config
 from mocose_study.data import corpora
 from mocose_study.data.encoders import fingerprint, models_of
 from mocose_study.data.files import cache_folder
+from mocose_study.data.sources import digest
 
 from . import rewrite
 
@@ -47,7 +49,7 @@ def key_of(config: Config, corpus: datasets.Dataset, seed: int) -> str:
     """The name of `corpus` in rewritten form: its key in the cache."""
     settings = (VERSION, config.text_augmentation, config.augmentation_rate, seed)
     models = map(fingerprint, models_of(config))
-    return corpora.cache_key("text", corpus._fingerprint, *settings, *models)
+    return digest("text", corpus._fingerprint, *settings, *models)
 
 
 def check(config: Config, corpus: datasets.Dataset) -> None:
@@ -63,16 +65,15 @@ def augmented(
 ) -> datasets.Dataset:
     """`corpus` with every sentence rewritten; from the cache where it has been before.
 
-    An interrupted call goes on behind its last whole shard. Raises InputError as
-    `make_rewrite`.
+    It goes on behind its last whole shard. Raises InputError as `make_rewrite`.
     """
     key = key_of(config, corpus, seed)
     loaded = functools.cache(lambda: make_rewrite(config, device))
 
     def shard(start: int) -> datasets.Dataset:
-        def rewritten(batch: dict) -> dict:
+        def rewritten(texts: list[str]) -> dict:
             rng = np.random.default_rng([int(key, 16), start])
-            return {"sentence": loaded()(batch["sentence"], rng)}
+            return {"sentence": loaded()(texts, rng)}
 
         part = corpus.select(range(start, min(start + SHARD, len(corpus))))
         return corpora.mapped(f"{key}-{start}", part, rewritten, corpus.features)
@@ -90,11 +91,11 @@ def columns(config: Config) -> dict[str, int]:
     return {"key_ids": 0, "query_ids": 1} if both else {"key_ids": 0}
 
 
-def with_views(config: Config, corpus, ids, tokenizer, device, bar: bool):
+def with_views(config: Config, corpus, ids, encoder: Encoder, bar: bool):
     """`ids` of the corpus, and beside them those of the rewritten views (`columns`)."""
     for name, seed in columns(config).items():
-        other = augmented(config, corpus, seed, device, bar)
-        view = corpora.tokenized(other, tokenizer, config.max_length)
+        other = augmented(config, corpus, seed, encoder.device, bar)
+        view = corpora.tokenized(other, encoder.tokenizer, config.max_length)
         view = view.select_columns("input_ids").rename_column("input_ids", name)
         ids = datasets.concatenate_datasets([ids, view], axis=1)
     return ids

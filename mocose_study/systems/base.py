@@ -102,8 +102,7 @@ def training_ids(config: Config, encoder: Encoder, bar: bool = False):
     check_positions(config, encoder)
     corpus = corpora.load_corpus(config.corpus, config.corpus_size)
     ids = corpora.tokenized(corpus, encoder.tokenizer, config.max_length)
-    words = encoder.tokenizer, encoder.device
-    return text_augment.with_views(config, corpus, ids, *words, bar)
+    return text_augment.with_views(config, corpus, ids, encoder, bar)
 
 
 def check_positions(config: Config, encoder: Encoder, field="max_length") -> None:

@@ -20,7 +20,7 @@ from mocose_study.config import Config
 
 from .base import Model
 
-NEGATIVES = 7  # other sentences beside each one
+GROUP = 8  # a sentence and its negatives
 
 
 def tension(first: Vectors, second: Vectors, same: Float[Tensor, " batch"]) -> Scalar:
@@ -41,18 +41,16 @@ class ContrastiveTension(Model):
 
     def loss(self, sentences: list[list[int]]) -> Scalar:
         """Each group's first sentence with all of the group, itself included."""
-        size = NEGATIVES + 1
         ids, mask = self.encoder.pad(sentences)
-        anchors = slice(None, None, size)
+        anchors = slice(None, None, GROUP)
         first = self.other(self.other.words(ids[anchors]), mask[anchors])
         second = self.encoder(self.encoder.words(ids), mask)  # (batch, width)
         same = torch.zeros(len(ids), device=ids.device)
         same[anchors] = 1
-        return tension(first.repeat_interleave(size, 0), second, same)
+        return tension(first.repeat_interleave(GROUP, 0), second, same)
 
     @staticmethod
     def contradictions(config: Config):
-        size = NEGATIVES + 1
-        if config.batch_size % size:
-            what = f"batch_size = {config.batch_size} is no multiple of {size}"
-            yield f"{what}: each sentence of ct stands beside {NEGATIVES} others."
+        if config.batch_size % GROUP:
+            what = f"batch_size = {config.batch_size} is no multiple of {GROUP}"
+            yield f"{what}: each sentence of ct stands beside {GROUP - 1} others."

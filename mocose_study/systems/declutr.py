@@ -105,11 +105,11 @@ class DeCLUTR(Model):
 
     def loss(self, anchors: list, positives: list, generator: Generator) -> Tensor:
         encoder = self.encoder
+        ids, mask = encoder.pad(positives)
+        near = encoder(encoder.words(ids), mask).unflatten(0, (len(anchors), -1))
         ids, mask = encoder.pad(anchors)
-        near_ids, near_mask = encoder.pad(positives)
-        near = encoder(encoder.words(near_ids), near_mask)
-        mean = near.unflatten(0, (len(anchors), -1)).mean(1)  # (anchors, width)
-        loss = nt_xent(encoder(encoder.words(ids), mask), mean, self.config.temperature)
+        vectors = encoder(encoder.words(ids), mask)
+        loss = nt_xent(vectors, near.mean(1), self.config.temperature)
         return loss + self.masked_words(encoder, anchors, generator)
 
     @staticmethod

@@ -35,8 +35,7 @@ class ConvolutionalEncoder(Encoder):
     def local(self, words: Words, mask: Mask) -> Words:
         """A vector for every token; 0 at padding, which no convolution sees."""
         layers = self.model(inputs_embeds=words, attention_mask=mask.long())
-        states = layers.last_hidden_state * mask[..., None]
-        states = states.transpose(1, 2)  # (batch, width, length)
+        states = (layers.last_hidden_state * mask[..., None]).transpose(1, 2)
         local = torch.cat([conv(states) for conv in self.convolutions], dim=1)
         return local.transpose(1, 2) * mask[..., None]
 

@@ -37,10 +37,9 @@ class Training(Trainer):
 
 
 def encode_as(config: Config, encoder: Encoder) -> Encode:
-    """The function that is scored.
+    """The function that is scored: `encoder.encode`.
 
-    It is `encoder.encode`, or the same under shuffle and cut-offs where
-    `augment_at_evaluation` repeats that defect of the published code.
+    `augment_at_evaluation` adds shuffle and cut-offs, as the published code does.
     """
     if not config.augment_at_evaluation:
         return encoder.encode

@@ -74,7 +74,6 @@ def test_a_data_set_of_the_hub_is_a_corpus(study, monkeypatch):
 
 XZ = lzma.compress(b"One.\n")
 USELESS = {
-    "short": ("a.txt", b"One.\n", "a.txt' has 1 sentences, but corpus_size = 2"),
     "blank": ("a.txt", b"\n  \n", "a.txt' has no sentences"),
     "binary": ("a.txt", b"One.\nT\0wo.\n", "a.txt is no text: line 2 holds a NUL"),
     "latin": ("a.txt", b"A.\nTwo \xff.\n", "a.txt cannot be read as UTF-8 .* line 2"),
@@ -85,7 +84,6 @@ USELESS = {
     "no file": ("no/such.txt", None, "there is no corpus"),
     "no name": ("caf\udce9.txt", None, r"'caf\\udce9.txt' is no readable name"),
     "no data set": ("no/set", None, "no file, and the hub does not know it or is away"),
-    "no folder": ("wiki900k", None, "MOCOSE_DATA"),
     "no hub": ("wiki1m", None, "the hub did not give"),
 }
 

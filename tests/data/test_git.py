@@ -47,7 +47,7 @@ def test_without_git_it_is_the_version(repository, monkeypatch, lost):
     assert list(asked(folder)) == ["version"]
 
 
-def test_a_file_has_its_former_texts(repository):
+def test_a_file_has_its_former_texts_where_git_has_all_of_them(repository, tmp_path):
     path = repository.folder / "table.csv"
     for when, text in ((ONE, "one\n"), (TWO, "two\n")):
         path.write_text(text)
@@ -55,13 +55,6 @@ def test_a_file_has_its_former_texts(repository):
     (repository.folder / "other.csv").write_text("one\n")
     repository(THREE)
     assert list(versions(path)) == [(TWO, "two\n"), (ONE, "one\n")]
-
-
-def test_former_texts_need_the_whole_history(repository, tmp_path):
-    path = repository.folder / "table.csv"
-    for when, text in ((ONE, "head\n"), (TWO, "other\n")):
-        path.write_text(text)
-        repository(when)
     source = f"file://{repository.folder}"
     git(tmp_path, "clone", "--quiet", "--depth", "1", source, "copy")
     with pytest.raises(InputError, match="shallow"):

@@ -9,7 +9,6 @@ import pytest
 from texts import hashed_words
 
 from mocose_lib.evaluation import geometry as g
-from mocose_lib.evaluation.geometry import alignment, mean_cosine, uniformity
 from mocose_lib.queue import RANDOM
 from mocose_study.systems import fit, probe
 from mocose_study.systems.staleness import drift
@@ -22,9 +21,9 @@ def test_measure_names_the_split():
     names = "alignment uniformity mean_cosine effective_rank".split()
     assert list(found) == [f"{name} dev" for name in names]
     first, second, every = probe.sentences("sample")
-    between = alignment(words(first), words(second))
+    between = g.alignment(words(first), words(second))
     assert found["alignment dev"] == pytest.approx(between)
-    assert found["uniformity dev"] == pytest.approx(uniformity(words(every)))
+    assert found["uniformity dev"] == pytest.approx(g.uniformity(words(every)))
     assert len(every) == len(set(every)) > len(first)
     values = probe.spectrum(words, "sample")
     assert values[0] == 1 and (np.diff(values) <= 0).all() and len(values) == 64
@@ -46,7 +45,7 @@ def test_vectors_are_collapsed_where_they_are_one_direction_or_no_numbers():
     rng = np.random.default_rng(0)
     healthy = rng.normal(size=(200, 32))
     line = np.outer(rng.normal(size=200), np.ones(32)) + 1e-4 * healthy
-    assert 0.7 < mean_cosine(healthy + 2) < 0.9  # an anisotropic cone is no collapse
+    assert 0.7 < g.mean_cosine(healthy + 2) < 0.9  # an anisotropic cone is no collapse
     for x, told in (
         (healthy, False),
         (healthy + 2, False),

@@ -10,11 +10,8 @@ from texts import open_sentences
 from torch.nn import functional as F
 
 from mocose_lib import InputError
-from mocose_study.config import vary
 from mocose_study.systems import ct
 from mocose_study.systems import simcse_supervised as supervised
-from mocose_study.systems.ct import ContrastiveTension
-from mocose_study.systems.simcse_supervised import SupervisedSimCSE
 
 SENTENCES = open_sentences(32, start=50)
 
@@ -23,9 +20,9 @@ SENTENCES = open_sentences(32, start=50)
 def test_the_supervised_loss_of_a_batch_in_loops(small, tmp_path, weight):
     path = str(triplets(tmp_path / "t.tsv", open_sentences(96)))
     options = dict(triplets=path, dropout=0.0, mlp="never", temperature=0.3)
-    options |= {"hard_negatives": False} if weight is None else {}
-    config = small(method="simcse_supervised", **options)
-    system = built(SupervisedSimCSE, vary(config, hard_negative_weight=weight or 0.0))
+    own = dict(hard_negatives=weight is not None, hard_negative_weight=weight or 0.0)
+    config = small(method="simcse_supervised", **options, **own)
+    system = built(supervised.SupervisedSimCSE, config)
     sides = (system.columns[i]["input_ids"][:4] for i in range(3))
     query, keys, hard = map(system.vectors, sides)
 
@@ -43,7 +40,6 @@ def test_the_supervised_loss_of_a_batch_in_loops(small, tmp_path, weight):
 
 
 USELESS = {
-    "sent0\tsent1\na\tb\n": "p.tsv has no column 'hard_neg'",
     "sent0\tsent1\thard_neg\na\tb\t\n": "p.tsv lacks a text in column 'hard_neg'",
     "": "p.csv cannot be read as a table",
     'a,b\n"c,d\n': "p.csv cannot be read as a table",
@@ -64,9 +60,9 @@ def test_triplets_are_quoted_or_not_and_a_useless_file_is_one_sentence(tmp_path)
 
 
 def test_every_sentence_stands_beside_itself_and_its_negatives(small, monkeypatch):
-    monkeypatch.setattr(ct, "NEGATIVES", 3)
+    monkeypatch.setattr(ct, "GROUP", 4)
     config = small(method="ct", batch_size=8, dropout=0.0, pooling="mean")
-    system = built(ContrastiveTension, config)
+    system = built(ct.ContrastiveTension, config)
     found = system.loss(system.encoder.tokenize(SENTENCES[:8])).item()
     vector = torch.from_numpy(system.encoder.encode(SENTENCES[:8])).double()
     total = 0.0

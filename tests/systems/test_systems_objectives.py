@@ -13,10 +13,9 @@ from torch.nn import functional as F
 
 from mocose_lib import InputError
 from mocose_study.systems import fit
-from mocose_study.systems import flow as flow_system
+from mocose_study.systems import flow as flows
 from mocose_study.systems.base import load_encoder, train_system
 from mocose_study.systems.declutr import DeCLUTR
-from mocose_study.systems.flow import Flow
 from mocose_study.systems.is_bert import ISBert
 from mocose_study.systems.masked_words import MaskedWords
 
@@ -25,13 +24,13 @@ SENTENCES = open_sentences(12, start=50)
 
 def flow_of(config):
     torch.manual_seed(0)
-    return Flow(config, load_encoder(config, "cpu"), SENTENCES)
+    return flows.Flow(config, load_encoder(config, "cpu"), SENTENCES)
 
 
 @pytest.fixture
 def flow(small, monkeypatch):
     """A flow that is far from the identity, and vectors."""
-    monkeypatch.setattr(flow_system, "WIDTH", 8)
+    monkeypatch.setattr(flows, "WIDTH", 8)
     system = flow_of(small(method="flow", pooling="first_last"))
     for parameter in system.steps.parameters():
         parameter.data += 0.3 * torch.randn(parameter.shape)
@@ -69,7 +68,7 @@ def test_a_flow_starts_with_features_of_mean_0_and_variance_1(small):
 def test_a_flow_is_trained_and_its_encoder_is_not(small):
     training = dict(steps=30, eval_every=10, batch_size=32, lr=3e-3, selection="last")
     config = small(method="flow", statistics="corpus", **training)
-    system, fresh = built(Flow, config), load_encoder(config, "cpu")
+    system, fresh = built(flows.Flow, config), load_encoder(config, "cpu")
     progress = train_system(config, system, bar=False).progress
     losses = [row["loss"] for row in progress.history]
     assert losses[-1] < losses[0]
