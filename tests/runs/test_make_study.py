@@ -147,7 +147,6 @@ def test_a_notebook_that_fails_is_named_with_the_reason(folder):
 
 
 def test_a_second_study_in_the_folder_waits(folder, capsys, monkeypatch):
-    (folder / "data" / "cache").mkdir()
     monkeypatch.setattr(make, "execute", lambda *_, **__: None)
     held = threading.Event()
 
