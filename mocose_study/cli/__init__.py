@@ -13,7 +13,7 @@ from importlib.metadata import version
 try:
     import tyro
 
-    from . import models, study
+    from .commands import KINDS
 except KeyboardInterrupt:
     sys.stderr.write("mocose: interrupted before anything began\n")
     sys.exit(130)
@@ -24,9 +24,7 @@ class Run:
     """One run: trains and measures a system, and prints its scores."""
 
 
-KINDS = (Run, study.Grid, study.Study, study.Claims, study.Report, study.Readme)
-KINDS += (study.Bench, study.Pretrain, models.Evaluate, models.Embed, study.List)
-COMMANDS = {kind.__name__.lower(): kind for kind in KINDS}
+COMMANDS = {kind.__name__.lower(): kind for kind in (Run, *KINDS)}
 QUIET = "httpx httpcore huggingface_hub filelock datasets fsspec matplotlib".split()
 
 
@@ -38,10 +36,8 @@ def parsed(arguments: list[str]):
         return parsed_run(arguments[1:])
     if arguments == ["--version"]:
         sys.exit(print(version("mocose-lib")))
-    arguments = arguments or ["--help"]
-    return tyro.extras.subcommand_cli_from_dict(
-        COMMANDS, prog="mocose", args=arguments, sort_subcommands=False
-    )
+    options = {"args": arguments or ["--help"], "sort_subcommands": False}
+    return tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="mocose", **options)
 
 
 def main() -> None:
@@ -63,8 +59,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except KeyboardInterrupt:
-        then = "the same command goes on from what is done"
-        said, code = f"interrupted; {then}", 130
+        said, code = "interrupted; the same command goes on from what is done", 130
     except Exception as wrong:
         said, code = sentence(wrong), 2
         if said is None:

@@ -13,7 +13,7 @@ from mocose_study.config import Config, InputError
 from mocose_study.config.profiles import fields_of
 from mocose_study.data.files import study_folder
 
-from .options import Sized
+from .commands import Sized
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,8 @@ def check_writable(folder: Path) -> None:
     """Raises InputError where no file, or not a byte of one, can be written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder) as file:
+        with TemporaryFile(buffering=0, dir=folder) as file:
             file.write(b"0")
-            file.flush()
             os.fsync(file.fileno())
     except OSError as cause:
         raise InputError(f"{folder} cannot be written: {cause.strerror}.") from None

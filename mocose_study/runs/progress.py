@@ -37,15 +37,15 @@ def seconds_of(configs: Iterable[Config], records: Iterable[dict]) -> float | No
     return float(sum(c.steps * known.get(c.method, other) for c in configs))
 
 
-def trial(config: Config, steps: int = 10, most: float = 20.0) -> list[dict]:
+def trial(config: Config, steps: int = 10) -> list[dict]:
     """A record with the seconds that a run would take; none where it fails.
 
-    It trains for so many `steps`, or for `most` seconds.
+    It trains for so many `steps`, or for 20 seconds.
     """
     few, ends = vary(config, corpus_size=min(config.corpus_size, 4_000)), []
     with suppress(RuntimeError):
         how = (fit, few, None, default_device(), False)
-        ends = step_ends(steps + 1, *how, most=most)
+        ends = step_ends(steps + 1, *how, most=20.0)
     if len(ends) < 2:
         return []
     seconds = config.steps * (ends[-1] - ends[0]) / (len(ends) - 1)

@@ -58,13 +58,12 @@ def make_run(
         if then or read_whole(path) is None:
             fit(config, checkpoint, device, False)
         return True
-    locks = cache_folder() / "locks"
-    locks.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(cache_folder() / "locks" / f"{path.stem}.lock")
     try:
-        lock = FileLock(locks / f"{path.stem}.lock").acquire(timeout=-1 if wait else 0)
+        held = lock.acquire(blocking=wait)
     except Timeout:
         return False
-    with lock:
+    with held:
         if then or read_whole(path) is None:
             record, fitted = trained(config, checkpoint, device, bar)
             write_run(path, record)
@@ -130,7 +129,6 @@ def run_grid(
     configs: Iterable[Config],
     profile: str,
     workers: int | None = None,
-    bar: bool = True,
     folder: Path | None = None,
 ) -> list[Path]:
     """Makes the missing runs, in `workers` processes side by side; 0: in this one.
@@ -147,14 +145,14 @@ def run_grid(
     for config in paths.keys() - missing:  # a kill may have come right after the file
         checkpoint_of(paths[config].stem).delete()
     if missing:
-        prepare(missing, bar)
-    todo, options = missing, {"total": len(missing), "disable": not (bar and missing)}
-    with tqdm(desc=f"{profile} runs", **options) as progress:
+        prepare(missing, bar=True)
+    todo, total = missing, len(missing)
+    with tqdm(desc=f"{profile} runs", total=total, disable=not missing) as progress:
         for wait in (False, True):  # at first not for those that another process makes
             if wait and todo:
                 log.info("waiting for %d runs that another process makes", len(todo))
             jobs, todo = [(config, paths[config]) for config in todo], []
-            make = partial(make_run, bar=bar and workers < 2, wait=wait)
+            make = partial(make_run, bar=workers < 2, wait=wait)
             for (config, path), made, error in outcomes(make, jobs, workers):
                 if error:
                     failures.append(f"{path.stem}: {str(error).rstrip('.')}")
@@ -163,5 +161,5 @@ def run_grid(
                 progress.update(made or error is not None)
     if failures:
         reasons = "; ".join(failures[:3])
-        raise InputError(f"{len(failures)} of {len(missing)} runs failed; {reasons}.")
+        raise InputError(f"{len(failures)} of {total} runs failed; {reasons}.")
     return list(paths.values())

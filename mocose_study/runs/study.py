@@ -40,13 +40,11 @@ def study(profile: str, wanted: str = "", workers: int | None = None) -> None:
     paths = run_files((c for own in runs.values() for c in own), profile)
     records = {config: read_whole(path) for config, path in paths.items()}
     prepare([config for config, record in records.items() if not record], bar=True)
-    cache_folder().mkdir(parents=True, exist_ok=True)
     lock = FileLock(cache_folder() / "study.lock")
     try:
         lock.acquire(timeout=0)
     except Timeout:
         print("another study is at work in this folder; waiting for it", flush=True)
-        lock.acquire()
     with lock:
         print(plan(profile, records, workers), flush=True)
         failures = []
@@ -87,9 +85,9 @@ def sections_of(notebook: str) -> list[str]:
     return [name for name, section in SECTIONS.items() if section.notebook == notebook]
 
 
-def configs_of(notebook: str, profile: str, seeds=None) -> list[Config]:
+def configs_of(notebook: str, profile: str) -> list[Config]:
     """The runs of a notebook's sections, each once."""
-    own = (SECTIONS[name].configs(profile, seeds) for name in sections_of(notebook))
+    own = (SECTIONS[name].configs(profile) for name in sections_of(notebook))
     return list(dict.fromkeys(config for configs in own for config in configs))
 
 
@@ -117,9 +115,8 @@ def files_of(notebook: str, profile: str) -> dict[str, str]:
 
     One without sections, such as the ledger, has the runs of all.
     """
-    everyone, folder = {s.notebook for s in SECTIONS.values()}, study_folder()
-    owners = [notebook] if notebook in everyone else everyone
-    runs = run_files((c for name in owners for c in configs_of(name, profile)), profile)
+    own, folder = sections_of(notebook) or SECTIONS, study_folder()
+    runs = run_files((c for x in own for c in SECTIONS[x].configs(profile)), profile)
     figures = sorted(folder.glob(f"figures/{profile}/{notebook[:2]}_*"))
     source, made, _ = places(notebook, profile)
     there = filter(Path.is_file, (source, made, *figures, *runs.values()))

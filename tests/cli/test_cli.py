@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import types
 from importlib.metadata import version
 from pathlib import Path
 
@@ -14,8 +13,9 @@ import torch
 from made_up import write
 from texts import raising
 
-from mocose_study import cli, results
+from mocose_study import cli
 from mocose_study.config import configure
+from mocose_study.results import models
 from mocose_study.runs import run
 from mocose_study.sections import SECTIONS
 
@@ -183,8 +183,6 @@ def test_an_error_that_nobody_foresaw_keeps_its_traceback(mocose, monkeypatch):
 
 
 def test_json(mocose, monkeypatch):
-    from mocose_study.results import models
-
     monkeypatch.setattr(models, "encode_of", lambda *_: None)
     scores = {"sts_avg": 50.0, "x all": float("nan")}
     monkeypatch.setattr(models, "measure", lambda *_: scores)
@@ -196,7 +194,5 @@ def test_json(mocose, monkeypatch):
 
 def test_readme_writes_the_readmes_tables(mocose, study, monkeypatch):
     written = []
-    readme = types.SimpleNamespace(write=written.append)
-    monkeypatch.setattr(results, "readme", readme, raising=False)
-    monkeypatch.setitem(sys.modules, "mocose_study.results.readme", readme)
+    monkeypatch.setattr("mocose_study.results.readme.write", written.append)
     assert mocose("readme")[0] == 0 and written == [study / "README.md"]

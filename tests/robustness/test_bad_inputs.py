@@ -6,12 +6,11 @@ import re
 import pytest
 
 from mocose_lib import InputError
-from mocose_study.config import vary
 from mocose_study.runs import run as runs
 
 ALONE = {"batch_negatives": False}
 NEXT = {"method": "simcse", "positives": "next_sentence"}
-FIELDS = [  # values, and a part of the sentence; tests/systems has each system's
+CASES = [  # fields, and a part of the sentence; tests/systems has each system's
     ({"temperature": 1e-11}, "temperature = 1e-11 is not possible: it should be gr"),
     ({"temperature": math.nan}, "temperature = nan is not possible"),
     ({"temperature": "hot"}, "temperature = 'hot' is not possible"),
@@ -33,16 +32,15 @@ FIELDS = [  # values, and a part of the sentence; tests/systems has each system'
     ({"target_projection_trained": True}, "target_projection_trained needs gradients"),
     ({"fgsm_epsilon": 5e-9, "precision": "bf16"}, "fgsm_epsilon is lost in bf16"),
     ({"text_augmentation": "typos", "augmentation_models": ("a",)}, "'typos' needs 0"),
-]
-NOT_FOUND = [  # what a run needs; tests/cli has unknown names, tests/data files
+    # what a run needs and does not find; tests/cli has names, tests/data files
     ({"method": "mocoso"}, "there is no method 'mocoso'; choose one of "),
     ({"corpus": "wiki900k"}, "wiki_sentences_00.txt.xz' needs a data folder; give --"),
     ({"corpus": "short.txt"}, "short.txt' has 3 sentences, but corpus_size = 64"),
-    ({"benchmark": "column.tsv"}, "column.tsv has no column 'score'; .* with tabs"),
+    ({"benchmark": "column.tsv"}, "column.tsv has no column 'score'"),
     ({"benchmark": ""}, "benchmark = '' names no pairs; leave it out."),
-    ({"eval_max_length": 100_000}, "eval_max_length = 100000, but .* only 75 tokens"),
+    ({"eval_max_length": 100_000}, "eval_max_length = 100000, but "),
     ({"transfer": True}, "the hub did not give senteval.tar of princeton-nlp"),
-    ({"max_length": 500}, "max_length = 500, but .* reads only 75 tokens"),
+    ({"max_length": 500}, "max_length = 500, but "),
     ({"method": "word_vectors"}, "needs a data folder; give --data or MOCOSE_DATA"),
     ({"method": "word_vectors", "vectors": "vectors.txt"}, "vectors.txt has a line"),
     ({"method": "simcse_supervised", "triplets": "pairs.tsv"}, "pairs.tsv has no"),
@@ -57,34 +55,20 @@ FILES = {
 }
 
 
-def sentence_of(error: InputError) -> str:
-    """Its text. It is one line, with a full stop or a question mark at its end."""
-    text = str(error)
-    assert re.fullmatch(".*[.?]", text)
-    return text
-
-
 def name_of(case) -> str:
     return ",".join(f"{name}={value}" for name, value in case[0].items())
 
 
-@pytest.mark.parametrize("case", FIELDS, ids=name_of)
-def test_a_field_out_of_its_range_is_a_sentence(small, case):
-    changes, told = case
-    with pytest.raises(InputError) as refused:
-        vary(small(), **changes)
-    assert told in sentence_of(refused.value)
-
-
-@pytest.mark.parametrize("case", NOT_FOUND, ids=name_of)
-def test_what_is_not_found_ends_a_grid_at_once(small, tmp_path, monkeypatch, case):
-    """That is before its first run."""
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_a_bad_input_ends_a_grid_before_its_first_run(small, study, monkeypatch, case):
+    """In one line, with a full stop or a question mark at its end."""
     changes, told = case
     for name, content in FILES.items():
-        (tmp_path / name).write_text(content)
-    monkeypatch.chdir(tmp_path)
+        (study / name).write_text(content)
+    monkeypatch.chdir(study)
     monkeypatch.setattr(runs, "make_run", lambda *a, **b: pytest.fail("a run started"))
-    configs = [small(method="untrained"), small(**changes)]
     with pytest.raises(InputError) as refused:
-        runs.run_grid(configs, "quick", workers=0, bar=False)
-    assert re.search(told, sentence_of(refused.value))
+        configs = [small(method="untrained"), small(**changes)]
+        runs.run_grid(configs, "quick", workers=0)
+    sentence = str(refused.value)
+    assert told in sentence and re.fullmatch(".*[.?]", sentence)

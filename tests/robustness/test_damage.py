@@ -13,7 +13,7 @@ import socket
 import pytest
 import torch
 from conftest import made
-from texts import full, stop
+from texts import full, raising, stop
 
 from mocose_lib import InputError
 from mocose_study.data import checkpoint as checkpoints
@@ -88,17 +88,15 @@ def test_a_full_disk_costs_no_training(small, eager, monkeypatch, caplog):
     path, told = run_file(config, "quick"), r"1 of 1 runs failed; .*No space left on"
     with monkeypatch.context() as once, pytest.raises(InputError, match=told):
         once.setattr(runs, "write_run", full)
-        runs.run_grid([config], "quick", workers=0, bar=False)
+        runs.run_grid([config], "quick", workers=0)
     assert not path.exists()
-    assert runs.run_grid([config], "quick", workers=0, bar=False) == [path]
+    assert runs.run_grid([config], "quick", workers=0) == [path]
 
 
 def test_the_main_paths_open_no_socket(small, monkeypatch):
-    def refuse(*_, **__):
-        pytest.fail("a socket was opened")
-
+    refuse = raising(pytest.fail.Exception("a socket was opened"))
     for name in ("connect", "connect_ex", "bind", "sendto"):
         monkeypatch.setattr(socket.socket, name, refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     configs = [small(), small(method="whitening")]
-    assert runs.run_grid(configs, "quick", workers=0, bar=False)
+    assert runs.run_grid(configs, "quick", workers=0)

@@ -91,7 +91,7 @@ def grid_with_diary(configs, diary) -> None:
         return real(config, *rest)
 
     runs.measured = measured
-    runs.run_grid(configs, "quick", workers=0, bar=False)
+    runs.run_grid(configs, "quick", workers=0)
 
 
 def test_two_grids_at_once_share_the_work(small, study):

@@ -25,12 +25,8 @@ PINNED = "edd0d6e414cd0013"  # of all defaults; see the test that reads it
 
 
 def plain(path):
-    """Its content, if it is strict JSON."""
-
-    def refuse(name):
-        pytest.fail(f"{name} is there")
-
-    return json.loads(path.read_text(), parse_constant=refuse)
+    """Its content, if it is strict JSON, which has no NaN."""
+    return json.loads(path.read_text(), parse_constant=pytest.fail)
 
 
 # --- a run ---
@@ -210,7 +206,7 @@ def test_a_grid_skips_what_is_done_and_goes_on_behind_what_fails(
     told = f"1 of 2 runs failed; {run_ids([failing])[0]}: training diverged"
     with monkeypatch.context() as once, pytest.raises(InputError, match=told):
         once.setattr(run, "measured", measured)
-        run.run_grid(configs, "quick", workers=0, bar=False)
+        run.run_grid(configs, "quick", workers=0)
     assert not run_file(failing, "quick").exists() and run_file(good, "quick").exists()
     found = run.run_grid([*configs, done], "quick", workers=0)
     assert "1/1" in capsys.readouterr().err  # the bar

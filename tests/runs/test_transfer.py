@@ -23,9 +23,9 @@ words = partial(hashed_words, dim=48)
 THEIRS = dict(n_splits=10, shuffle=True, random_state=1111)  # SentEval's folds
 
 
-def made_tasks(n=240):
+def made_tasks():
     """Three tasks, one of each form, whose labels depend on the sentences' words."""
-    lines = open_sentences(2 * n)
+    n, lines = 240, open_sentences(480)
     label = np.array(["yes" if " the " in line else "no" for line in lines])
     place, first, second = np.arange(n), lines[:n], lines[n:]
     split = np.where(place % 3 == 0, "test", np.where(place % 3 == 1, "dev", "train"))
@@ -42,14 +42,6 @@ def table(split, label, sentences=1):
     names = ["sentence"] if sentences == 1 else ["sentence1", "sentence2"]
     labels = np.asarray(label).astype(str)
     return pd.DataFrame({"split": split, "label": labels, **dict.fromkeys(names, "")})
-
-
-def blobs(n=400, dim=12, classes=2, seed=0):
-    """Overlapping clouds, one per class, and the frame of a task with these rows."""
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, classes, n)
-    x = rng.normal(size=(n, dim)) * 1.5 + rng.normal(size=(classes, dim))[y] + 4
-    return x.astype(np.float32), table("all", y)
 
 
 # --- the independent pipeline: scikit-learn only, one model after the other ---
@@ -113,10 +105,13 @@ def test_agrees_with_scikit_learn_on_given_splits(task):
 
 def test_agrees_with_cross_validation_by_scikit_learn(monkeypatch):
     """With one strength the choice is none, and nothing but the solver can differ."""
-    x, frame = blobs()
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    x = rng.normal(size=(400, 12)) * 1.5 + rng.normal(size=(2, 12))[y] + 4
+    x = x.astype(np.float32)  # overlapping clouds, one per class
     monkeypatch.setattr(transfer, "STRENGTHS", (1e-3,))
-    scores = transfer.score([x], frame)
-    expected = cross_validated(x, frame["label"].to_numpy(int), 1e-3)
+    scores = transfer.score([x], table("all", y))
+    expected = cross_validated(x, y, 1e-3)
     assert tuple(scores.values()) == pytest.approx(expected, abs=AGREEMENT)
 
 
