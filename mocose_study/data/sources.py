@@ -34,7 +34,7 @@ def folder() -> Path | None:
     named = os.environ.get("MOCOSE_DATA")
     if named and not Path(named).is_dir():
         raise InputError(
-            f"folder {named!r} does not exist; give --data or MOCOSE_DATA."
+            f"the data folder {named!r} does not exist; give --data or MOCOSE_DATA."
         )
     return Path(named) if named else None
 
@@ -81,7 +81,7 @@ def local(name: str) -> Path | None:
     if expected is None:
         warn_once(f"{name} is not checked: no SHA256SUMS of {data} names it")
     elif sha256(path) != expected:
-        raise InputError(f"data file {name} is damaged: its checksum is not as listed.")
+        raise InputError(f"data file {name} is damaged, by its checksum.")
     return path
 
 

@@ -177,7 +177,7 @@ def test_hours_are_those_of_finished_runs_or_of_a_trial(folder, monkeypatch):
 
 def test_a_trial_measures_some_steps(study):
     (record,) = make.trial(configure("smoke", steps=1_000), steps=3)
-    assert 1 < record["seconds"] < 10_000 and record["config"]["steps"] == 1_000
+    assert 1 < record["seconds"] < 1_000 and record["config"]["steps"] == 1_000
     assert not list(study.glob("data/runs/*")) and not list(study.glob("data/check*"))
 
 
