@@ -1,5 +1,6 @@
 """`make study`: what it makes again, nothing left of a killed one, no text executed."""
 
+import itertools
 import json
 import os
 import random
@@ -23,6 +24,7 @@ from texts import ROOT, wait_for
 
 from mocose_lib import InputError
 from mocose_study.config import configure
+from mocose_study.runs import progress
 from mocose_study.runs import study as make
 from mocose_study.sections import SECTIONS
 from mocose_study.systems import SYSTEMS
@@ -175,9 +177,11 @@ def test_hours_are_those_of_finished_runs_or_of_a_trial(folder, monkeypatch):
     assert "hours unknown" in make.plan("base", nothing, 8)
 
 
-def test_a_trial_measures_some_steps(study):
+def test_a_trial_measures_some_steps(study, monkeypatch):
+    """Two seconds pass between any two of them."""
+    monkeypatch.setattr(progress, "now", itertools.count(step=2).__next__)
     (record,) = make.trial(configure("smoke", steps=1_000), steps=3)
-    assert 1 < record["seconds"] < 1_000 and record["config"]["steps"] == 1_000
+    assert record["seconds"] == 2_000 and record["config"]["steps"] == 1_000
     assert not list(study.glob("data/runs/*")) and not list(study.glob("data/check*"))
 
 
