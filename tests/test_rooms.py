@@ -21,9 +21,9 @@ LIBRARY_NEEDS = set(
 # for tests. Only lines of code, without blank lines, comments, docstrings, meet them.
 # A contribution raises these numbers by what it needs, and its commit says why; the
 # aims bound the lines of code. Statements are held, too: packing does not pay.
-LINES = {"library": 1_605, "both": 8_821, "tests": 8_302, "file": 230, "function": 42}
-CODE = {"library": 1_096, "both": 5_846, "tests": 6_264}
-STATEMENTS = {"library": 1_114, "both": 5_788, "tests": 5_870}
+LINES = {"library": 1_605, "both": 8_825, "tests": 8_302, "file": 230, "function": 42}
+CODE = {"library": 1_096, "both": 5_848, "tests": 6_264}
+STATEMENTS = {"library": 1_114, "both": 5_790, "tests": 5_870}
 
 
 def sources(folder: Path) -> list[Path]:

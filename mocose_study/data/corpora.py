@@ -137,7 +137,11 @@ def tokenized(
     cut = max_length is not None
     options = {"add_special_tokens": cut, "truncation": cut, "max_length": max_length}
     options |= {"return_attention_mask": False, "return_token_type_ids": False}
-    encoded = partial(tokenizer, **options, verbose=False)
+
+    def encoded(sentences: list[str]) -> dict:  # some tokenizers give more than asked
+        ids = tokenizer(sentences, **options, verbose=False)
+        return {"input_ids": ids["input_ids"]}
+
     columns = {"input_ids": datasets.List(datasets.Value("int32"))}
     others = {k: kind for k, kind in corpus.features.items() if k != "sentence"}
     key = sources.digest("ids", corpus._fingerprint, words_of(tokenizer), max_length)

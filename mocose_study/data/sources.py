@@ -81,7 +81,7 @@ def local(name: str) -> Path | None:
     if expected is None:
         warn_once(f"{name} is not checked: no SHA256SUMS of {data} names it")
     elif sha256(path) != expected:
-        raise InputError(f"data file {name} is damaged, by its checksum.")
+        raise InputError(f"data file {name} is damaged: its checksum is another.")
     return path
 
 
