@@ -30,14 +30,14 @@ def evaluate(encode: Encode, benchmark: Benchmark) -> dict[str, float]:
     if not isinstance(benchmark, Mapping) or not benchmark:
         raise InputError("tables need a name each; give {'my task': pairs}.")
     benchmark = {name: checked(name, table) for name, table in benchmark.items()}
-    scores, pooled = {}, []
+    scores = {}
     for name, similarity in similarities(encode, benchmark).items():
-        aggregated = aggregate(benchmark[name], similarity)
-        scores |= {f"{name} {how}": value for how, value in aggregated.items()}
-        pooled.append(aggregated["all"])
+        for how, value in aggregate(benchmark[name], similarity).items():
+            scores[f"{name} {how}"] = value
     if names := [name for name, score in scores.items() if np.isnan(score)]:
         why = "all similarities or gold scores are equal, or vectors are NaN or zero"
         log.warning("%d scores, as %r, are undefined: %s", len(names), names[0], why)
+    pooled = [scores[f"{name} all"] for name in benchmark]
     return scores | {"average": float(np.mean(pooled))}
 
 
@@ -92,8 +92,8 @@ def cosine(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def spearman(similarity: np.ndarray, gold: np.ndarray) -> float:
-    """Spearman x 100; NaN where it is undefined: values all equal, or some NaN."""
-    if not (np.ptp(gold) > 0 and np.ptp(similarity) >= 1e-12):  # nor is NaN
+    """Spearman x 100; NaN where it is undefined: values all equal, or not finite."""
+    if len(gold) < 2 or np.ptp(gold) == 0 or not 1e-12 <= np.ptp(similarity) < np.inf:
         return np.nan
     return 100 * float(spearmanr(similarity, gold).statistic)
 

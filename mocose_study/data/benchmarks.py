@@ -60,7 +60,7 @@ def read_pairs(path: Path) -> pd.DataFrame:
 
 
 @cache
-def _read_pairs(path: Path, digest: str) -> pd.DataFrame:
+def _read_pairs(path: Path, content: str) -> pd.DataFrame:
     frame = read_table(path)
     if lost := [column for column in PAIR_COLUMNS if column not in frame]:
         needed = f"it needs {', '.join(PAIR_COLUMNS)}, with tabs between them."

@@ -66,7 +66,7 @@ def corpus_files(name: str) -> list[Path]:
         raise InputError(f"corpus {name!r} is no readable name; rename the file.")
     if name not in CORPORA and Path(name).is_file():
         return [Path(name)]
-    files = choose(CORPORA, name, "corpus or text file")
+    files = choose(CORPORA, name, "corpus")
     return [sources.data_file(file, own=False) for file in files]
 
 

@@ -33,9 +33,8 @@ def folder() -> Path | None:
     """The local data folder, or None. Raises InputError when it does not exist."""
     named = os.environ.get("MOCOSE_DATA")
     if named and not Path(named).is_dir():
-        raise InputError(
-            f"the data folder {named!r} does not exist; give --data or MOCOSE_DATA."
-        )
+        what = f"the data folder {named!r} does not exist"
+        raise InputError(f"{what}; give --data or MOCOSE_DATA.")
     return Path(named) if named else None
 
 
@@ -81,7 +80,7 @@ def local(name: str) -> Path | None:
     if expected is None:
         warn_once(f"{name} is not checked: no SHA256SUMS of {data} names it")
     elif sha256(path) != expected:
-        raise InputError(f"data file {name} is damaged: its checksum is another.")
+        raise InputError(f"data file {name} is damaged: its checksum differs.")
     return path
 
 

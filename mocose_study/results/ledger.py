@@ -46,9 +46,8 @@ def of_section(
         rule = {"rule": f"{RULES[claim.rule]} {claim.margin:g}"}
         if claim.mended:
             rule["rule"] += f" (mended after its runs: {claim.mended})"
-        place = (claim.source, claim.table, claim.also)
-        where = {"where": ", ".join(filter(None, place))}
-        lines.append(vars(claim) | vars(by_id[claim.id]) | about | rule | where)
+        rule["where"] = ", ".join(filter(None, (claim.source, claim.table, claim.also)))
+        lines.append(vars(claim) | vars(by_id[claim.id]) | about | rule)
     return pd.DataFrame(lines).rename(columns={"text": "claim", "word": "verdict"})
 
 

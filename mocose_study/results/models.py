@@ -27,10 +27,9 @@ from mocose_study.sections import SECTIONS
 from mocose_study.systems import SYSTEMS
 from mocose_study.systems.base import Fitted, load_encoder
 
-from .tables import METRIC, TASKS, filled, markdown, table_of
+from .tables import ALL_PAIRS, METRIC, TASKS, filled, markdown, table_of
 
 WIKIPEDIA = ("open", "wiki900k", "wiki_documents", "wiki1m")  # under its licence
-TASK = " test all"  # how a task's column ends, in which all of its pairs count
 
 
 def save(fitted: Fitted, record: dict, target: Path, name: str | None = None) -> None:
@@ -60,7 +59,7 @@ def make_repository(name: str) -> None:
 def model_card(record: dict, title: str) -> str:
     """The README.md of a saved encoder, from the record of its run."""
     config, metrics = record["config"], record["metrics"]
-    rows = {k: v for k, v in metrics.items() if v and (k == METRIC or TASK in k)}
+    rows = {k: v for k, v in metrics.items() if v and (k == METRIC or ALL_PAIRS in k)}
     scores = "\n".join(f"- {task}: {value:.2f}" for task, value in rows.items())
     licence = "cc-by-sa-3.0" if config["corpus"] in WIKIPEDIA else "other"
     settings = json.dumps({"stamp": record["stamp"], "config": config}, indent=1)

@@ -19,8 +19,8 @@ from mocose_study.systems import draws
 
 METRIC = "sts_avg"  # of the chosen weights, mean over the test tasks, Spearman x 100
 LAST = "sts_last"  # the same of the weights after the last step
-# columns in which all pairs of a task count
-TASKS = {f"{t} test all": t for t in (*benchmarks.STS, *benchmarks.OPEN_TESTS)}
+ALL_PAIRS = " test all"  # how a task's column ends, in which all of its pairs count
+TASKS = {t + ALL_PAIRS: t for t in (*benchmarks.STS, *benchmarks.OPEN_TESTS)}
 PAPERS_METRIC = TASKS | {f"{task} test": task for task in TRANSFER}
 PAPERS_METRIC |= {METRIC: "avg", LAST: "avg", "sts_dev": "STS-B dev"}
 PAPERS_METRIC |= {"transfer_avg": "avg", "transfer_dev_avg": "transfer avg dev"}

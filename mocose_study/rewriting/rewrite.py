@@ -25,7 +25,8 @@ from mocose_study.data.encoders import PINNED, locate
 WORD = re.compile(r"(?<![\w'’])[^\W\d_]{2,}(?:['’][^\W\d_]+)*(?!\w)")
 TABLES = read_toml(__package__, "typos")
 SHARES, NEIGHBOURS = TABLES["shares"], TABLES["neighbours"]
-PAIRS = [pair.split("/") for pair in TABLES["sounds"].split()]
+SOUNDS = {k: [x.split("/") for x in v.split()] for k, v in TABLES["sounds"].items()}
+PAIRS = SOUNDS["alike"] + [[b, a] for a, b in SOUNDS["alike"]] + SOUNDS["unheard"]
 SPELLINGS = [(re.compile(right), wrong) for right, wrong in PAIRS]
 TOP = 100  # most probable words, one of which is drawn; nlpaug's default
 WORD_STARTS = ("Ġ", "▁")  # of byte-level BPE, of sentencepiece

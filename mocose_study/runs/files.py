@@ -4,7 +4,6 @@ A file has those fields of its Config that differ from the defaults, and the num
 these defaults. Its last line is a digest of all others.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -13,9 +12,9 @@ from operator import attrgetter
 from pathlib import Path
 
 from mocose_study.config import Config, InputError, choose
+from mocose_study.data import sources
 from mocose_study.data.atomic import write_atomically
 from mocose_study.data.files import study_folder
-from mocose_study.data.sources import warn_once
 from mocose_study.systems import SYSTEMS, input_digests
 
 DEFAULTS = 1  # Raise it whenever a default of Config changes, and put the old value
@@ -33,8 +32,8 @@ def run_ids(configs: Iterable[Config]) -> list[str]:
         fields = attrgetter("method", "benchmark", "dev", "transfer", *reads)
         if (named := fields(config)) not in known:
             known[named] = json.dumps(input_digests(config), sort_keys=True)
-        text = (config.identity() + known[named]).encode()
-        names.append(f"{config.method}-{hashlib.sha256(text).hexdigest()[:12]}")
+        digits = sources.digest(config.identity() + known[named])[:12]
+        names.append(f"{config.method}-{digits}")
     return names
 
 
@@ -58,7 +57,7 @@ def read_whole(path: Path) -> dict | None:
         return read_run(path)
     except InputError as damage:
         if path.exists():
-            warn_once(str(damage))
+            sources.warn_once(str(damage))
         return None
 
 
@@ -111,7 +110,7 @@ def read_run(path: Path) -> dict:
 
 def digest(record: dict) -> str:
     """Sixteen digits that change with any value of the record."""
-    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:16]
+    return sources.digest(json.dumps(record, sort_keys=True))
 
 
 def finite(value):

@@ -43,7 +43,7 @@ SENTENCES = {  # of ours: one line, ending in a full stop or a question mark
     "run --encoder no-such": "encoder 'no-such' is neither a folder under data",
     "run --encoder small": "encoder 'small' is not made yet; `mocose pretrain",
     "run --steps 10000000000": "steps = 10000000000 is not possible: it should be",
-    "run --corpus wiki901k": "there is no corpus or text file 'wiki901k'",
+    "run --corpus wiki901k": "there is no corpus 'wiki901k'",
     "run --corpus empty.txt": "corpus 'empty.txt' has no sentences.",
     "run --method whitening --save mine": "whitening is no encoder alone; leave out",
     "run --push-to-hub me/model": "uploads the folder of --save; give both",

@@ -59,6 +59,7 @@ USELESS = {
     "empty": ("", "no tab-separated text with a header of names"),
     "header alone": (HEADER, "has 0 pairs"),
     "equal": (HEADER + ONE + ONE, "scores that are all equal"),
+    "two columns": ("score\tsentence1\n3\tA hen.\n", "no column 'sentence2'; it needs"),
     "nan": (HEADER + ONE + "nan\tA.\tB.\n", "score that is no number in line 3"),
     "no second": (HEADER + ONE + "2\tFour.\t  \n", "empty sentence in line 3"),
     "no subset": (f"subset\t{HEADER}a\t{ONE}\t{TWO}", "empty subset in line 3"),

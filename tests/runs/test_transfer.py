@@ -106,9 +106,8 @@ def test_agrees_with_scikit_learn_on_given_splits(task):
 def test_agrees_with_cross_validation_by_scikit_learn(monkeypatch):
     """With one strength the choice is none, and nothing but the solver can differ."""
     rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 400)
-    x = rng.normal(size=(400, 12)) * 1.5 + rng.normal(size=(2, 12))[y] + 4
-    x = x.astype(np.float32)  # overlapping clouds, one per class
+    y = rng.integers(0, 2, 400)  # classes, each an overlapping cloud
+    x = np.float32(rng.normal(size=(400, 12)) * 1.5 + rng.normal(size=(2, 12))[y] + 4)
     monkeypatch.setattr(transfer, "STRENGTHS", (1e-3,))
     scores = transfer.score([x], table("all", y))
     expected = cross_validated(x, y, 1e-3)
