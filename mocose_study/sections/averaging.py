@@ -16,6 +16,19 @@ def pace(decays=(0.0, 0.5, 0.85, 0.95, 0.99), rates=(1e-4, 3e-4, 1e-3, 3e-3)) ->
     return crossed(ema_decay=decays, lr=rates)
 
 
+@section("02_encoders", seeds=range(5), small=())
+def range_tried(decays=(0.85, 0.0)) -> Points:
+    """Does another training have more range than the pace? A question of this study."""
+    tried = {f"{steps} steps": {"steps": steps} for steps in (150, 300, 600, 1000)}
+    tried |= {f"warm-up of {steps}": {"warmup_steps": steps} for steps in (30, 100)}
+    tried |= {f"weight decay {x:g}": {"weight_decay": x} for x in (0.01, 0.1)}
+    cells = [(what, f"{decay:g}", decay) for what in tried for decay in decays]
+    return {
+        f"{what}, {column}": {**tried[what], "ema_decay": decay, "cell": (what, column)}
+        for what, column, decay in cells
+    }
+
+
 @section("12_collapse", length=10, seeds=range(5), small=())
 def collapse(decays=(0.0,)) -> Points:
     """Do equal branches collapse? Is a predictor enough? MoCoSE A.2, Figures 5, 6."""
