@@ -34,13 +34,12 @@ TRIED = "quick"  # the profile of the cell "Try it"
 class Opened:
     """A section at a profile, with some seeds or those of the profile."""
 
-    figure, scores, over_distance = plots.differences, plots.scores, plots.over_distance
-    curves, matrix = plots.curves_of, plots.matrix
+    figure, curves, matrix = plots.differences, plots.curves_of, plots.matrix
     align_uniform, spectra = plots.align_uniform, plots.spectra
+    over_distance = plots.over_distance
 
     def __init__(self, section: Section, profile: str, seeds=None):
-        self.section, self.profile, self.seeds = section, profile, seeds
-        self.asked = (section, profile, seeds)
+        self.section, self.profile, self.seeds = self.asked = section, profile, seeds
 
     @property
     def own(self) -> bool:
@@ -56,8 +55,7 @@ class Opened:
 
     def missing(self) -> list[Config]:
         """The Configs of its missing runs."""
-        runs = tables.looked_up(*self.asked)
-        return [config for _, config, record in runs if not record]
+        return [c for _, c, record in tables.looked_up(*self.asked) if not record]
 
     def make(self) -> None:
         """Makes the missing runs: the study's own in data/runs, others in runs/."""

@@ -11,7 +11,6 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from mocose_study.claims.stats import interval
 from mocose_study.sections.batch import BEST
 
 from . import style, tables
@@ -21,16 +20,6 @@ from .tables import METRIC
 POINTS = "Spearman × 100 (mean of the test tasks)"
 DEV = "dev split, Spearman × 100"
 BESIDE = {"title": "", "loc": "upper left", "bbox_to_anchor": (1, 1)}  # a legend
-
-
-@saved
-def scores(opened, runs: pd.DataFrame, metric: str = METRIC):
-    """One row per point: its seeds, their mean and its 95 % interval."""
-    table = tables.summary(runs, metric).set_index("label")
-    figure, ax = style.rows_figure(list(table.index), POINTS)
-    groups = runs.groupby("label", sort=False)[metric]
-    style.dot_rows(ax, {label: (x, interval(x)) for label, x in groups})
-    return figure, table, "scores"
 
 
 @saved

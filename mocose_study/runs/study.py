@@ -42,10 +42,11 @@ def study(profile: str, wanted: str = "", workers: int | None = None) -> None:
     prepare([config for config, record in records.items() if not record], bar=True)
     lock = FileLock(cache_folder() / "study.lock")
     try:
-        lock.acquire(timeout=0)
+        alone = lock.acquire(timeout=0)
     except Timeout:
         print("another study is at work in this folder; waiting for it", flush=True)
-    with lock:
+        alone = lock.acquire()
+    with alone:
         print(plan(profile, records, workers), flush=True)
         failures = []
         try:

@@ -1,6 +1,6 @@
 """The moving average: how fast it follows, and what happens without it."""
 
-from .section import Points, crossed, section
+from .section import Points, cells, crossed, section
 
 
 @section("04_ema", paper="mocose_table3", seeds=range(20), small=("0.5", "0.85"))
@@ -17,16 +17,13 @@ def pace(decays=(0.0, 0.5, 0.85, 0.95, 0.99), rates=(1e-4, 3e-4, 1e-3, 3e-3)) ->
 
 
 @section("02_encoders", seeds=range(5), small=())
-def range_tried(decays=(0.85, 0.0)) -> Points:
+def range_tried() -> Points:
     """Does another training have more range than the pace? A question of this study."""
     tried = {f"{steps} steps": {"steps": steps} for steps in (150, 300, 600, 1000)}
     tried |= {f"warm-up of {steps}": {"warmup_steps": steps} for steps in (30, 100)}
     tried |= {f"weight decay {x:g}": {"weight_decay": x} for x in (0.01, 0.1)}
-    cells = [(what, f"{decay:g}", decay) for what in tried for decay in decays]
-    return {
-        f"{what}, {column}": {**tried[what], "ema_decay": decay, "cell": (what, column)}
-        for what, column, decay in cells
-    }
+    decays = {"0.85": {"ema_decay": 0.85}, "0": {"ema_decay": 0.0}}
+    return cells(tried, decays) | {"untrained [CLS]": {"method": "untrained"}}
 
 
 @section("12_collapse", length=10, seeds=range(5), small=())

@@ -2,7 +2,7 @@
 
 from mocose_study.config import choose
 
-from .section import Points, section
+from .section import Points, cells, section
 
 FILLS = {"none": 0, "quarter": 0.25, "half": 0.5, "all": 1}
 SLICES = {  # ages of keys, in keys; the newest is 0
@@ -33,10 +33,8 @@ def queue(
                 "queue_init": count,
                 "paper": f"{size}, {fill}, {count}",
             }
-    for size in {1024, 4096} & {*queue_sizes}:
-        cell = (f"{size}", "128 vectors")
-        points[", ".join(cell)] = {"queue_size": size, "queue_init": 128, "cell": cell}
-    return points
+    long = {f"{size}": {"queue_size": size} for size in {1024, 4096} & {*queue_sizes}}
+    return points | cells(long, {"128 vectors": {"queue_init": 128}})
 
 
 @section("08_queue", paper="mocose_table8", length=1, small=())

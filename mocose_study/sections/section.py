@@ -174,12 +174,17 @@ def section(notebook: str, **about) -> Callable[[Callable[..., Points]], Callabl
 
 def crossed(**values: Sequence) -> Points:
     """A point for each combination of two fields' values, which are its label."""
-    points = {}
-    for combination in product(*values.values()):
-        cell = [f"{x:g}" if isinstance(x, float) else str(x) for x in combination]
-        fields = dict(zip(values, combination, strict=True))
-        points[", ".join(cell)] = fields | {"cell": tuple(cell)}
-    return points
+    sides = []
+    for name, own in values.items():
+        labels = [f"{x:g}" if isinstance(x, float) else f"{x}" for x in own]
+        sides.append({x: {name: value} for x, value in zip(labels, own, strict=True)})
+    return cells(*sides)
+
+
+def cells(rows: Points, columns: Points) -> Points:
+    """A point for each cell of a table, with the fields of its row and its column."""
+    both = product(rows.items(), columns.items())
+    return {f"{r}, {c}": {**x, **y, "cell": (r, c)} for (r, x), (c, y) in both}
 
 
 @cache

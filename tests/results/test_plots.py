@@ -58,18 +58,18 @@ def test_ours_the_papers_and_ones_own_differences_share_one_axis():
 
 
 def test_a_figure_is_the_same_bytes_with_its_table_beside_it(opened, study):
-    opened.scores(stem="x")
+    opened.figure(stem="x")
     path = study / "runs" / "tiny" / "figures" / "x.svg"
     first = path.read_bytes()
-    opened.scores(stem="x")
+    opened.figure(stem="x")
     assert path.read_bytes() == first
-    read = pd.read_csv(path.with_suffix(".csv"), dtype={"label": str})
-    assert read[["label", "mean"]].to_numpy().tolist() == [*map(list, MEANS.items())]
+    read = pd.read_csv(path.with_suffix(".csv"), dtype={"point": str})
+    assert read[["point", "mean"]].to_numpy().tolist() == [*map(list, MEANS.items())]
 
 
 def test_a_figure_that_cannot_be_saved_is_shown_all_the_same(opened, study, caplog):
     (study / "runs").write_text("no folder")
-    assert opened.scores(stem="y") is not None
+    assert opened.figure(stem="y") is not None
     assert "runs/tiny/figures/y is not saved: Not a directory" in caplog.text
 
 
