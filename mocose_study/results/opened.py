@@ -80,8 +80,7 @@ class Opened:
         whole = whole[kept].rename(columns={"mean": "average"})
         trained = runs.reindex(columns=["label", "fixed", "lr", "steps"])
         trained = trained[trained["fixed"].eq(False)].groupby("label").first()
-        rates = trained["lr"].map("{:g}".format)
-        whole = whole.join(trained[["steps"]].assign(lr=rates))
+        whole = whole.join(trained[["steps", "lr"]].map("{:g}".format))
         return means.reindex(whole.index).join(whole).apply(tables.aligned)
 
     def staleness(self) -> pd.DataFrame:

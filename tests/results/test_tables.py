@@ -76,9 +76,9 @@ def test_ours_stands_beside_the_paper_centred_on_the_points_that_both_have(runs)
 
 
 def test_tasks_are_gathered_by_label(runs):
-    table = Opened(EMA, "tiny", range(3)).by_task()
-    assert list(table)[:2] == ["STS12", "average"]
-    assert table.loc["0.85", ["STS12", "average"]].tolist() == ["54.00", "64.00"]
+    row = Opened(EMA, "tiny", range(3)).by_task().loc["0.85"]
+    assert row[:2].to_dict() == {"STS12": "54.00", "average": "64.00"}
+    assert row[["steps", "lr"]].tolist() == ["300", "0.001"]
 
 
 def test_differences_are_of_the_seeds_that_both_have(runs):
