@@ -18,7 +18,7 @@ SHARED |= {"changes": {"steps": 2, "eval_every": 1}}
 KNOBS = {
     "00": {"steps": 20},
     "01": {"decays": [0.6, 0.9], "queue_size": 256, "epsilons": [1e-8]},
-    "02": {"systems": ["SimCSE", "CT"], "rates": [2e-3], "lengths": [3]},
+    "02": {"systems": ["SimCSE", "CT"], "rates": [2e-3], "lengths": [3], "changes": {}},
     "03": SYSTEMS,
     "04": {"decays": [0.6, 0.7]},
     "05": {"projection_layers": [1], "predictor_layers": [0, 2], "widths": [384]},
