@@ -21,7 +21,7 @@ from mocose_lib import InputError
 from mocose_lib.evaluation.sts import Benchmark, Encode, Table, cached
 
 Rows = Float[np.ndarray, "n dim"]
-Classes = Int[np.ndarray, " n"]  # 0, 1, ...; folds are numbered alike
+Classes = Folds = Int[np.ndarray, " n"]  # 0, 1, ...
 log = logging.getLogger(__name__)
 COLUMNS = ("sentence", "sentence1", "sentence2")
 FOLDS, SEED = 10, 1111  # SentEval's
@@ -96,7 +96,7 @@ def features(parts: Sequence[Rows]) -> Float[np.ndarray, "n features"]:
     return x - x.mean(0)  # a free intercept takes it up; float32 is exact enough then
 
 
-def plan(y: Classes, split) -> tuple[Classes, Collection, Collection, Collection]:
+def plan(y: Classes, split) -> tuple[Folds, Collection, Collection, Collection]:
     """The number of each row's fold, and the numbers of three kinds of folds.
 
     They are those that are tested, those that are held out to choose a strength, and
@@ -122,7 +122,7 @@ def fitted(x: Rows, y: Classes, strength: float) -> LogisticRegression:
     return LogisticRegression(C=inverse, tol=1e-5, max_iter=1_000).fit(x, y)
 
 
-def folds(y: Classes) -> Classes:
+def folds(y: Classes) -> Folds:
     """Number of the fold that holds each row out: SentEval's own stratified folds."""
     if (few := np.bincount(y).min()) < FOLDS:
         raise InputError(f"a class has {few} rows, fewer than the {FOLDS} folds.")

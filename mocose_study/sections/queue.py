@@ -27,14 +27,12 @@ def queue(
     for size in filter(None, queue_sizes):
         for fill in initial_fills:
             count = round(choose(FILLS, fill, "initial fill") * size)
-            points[f"{size}, {fill}"] = {
-                "cell": (f"{size}", fill),
-                "queue_size": size,
-                "queue_init": count,
-                "paper": f"{size}, {fill}, {count}",
-            }
-    long = {f"{size}": {"queue_size": size} for size in {1024, 4096} & {*queue_sizes}}
-    return points | cells(long, {"128 vectors": {"queue_init": 128}})
+            own = {"queue_init": count, "paper": f"{size}, {fill}, {count}"}
+            points |= cells({f"{size}": {"queue_size": size}}, {fill: own})
+    return points | cells(
+        {f"{size}": {"queue_size": size} for size in {1024, 4096} & {*queue_sizes}},
+        {"128 vectors": {"queue_init": 128}},
+    )
 
 
 @section("08_queue", paper="mocose_table8", length=1, small=())

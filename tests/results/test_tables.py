@@ -77,7 +77,7 @@ def test_ours_stands_beside_the_paper_centred_on_the_points_that_both_have(runs)
 
 def test_tasks_are_gathered_by_label(runs):
     row = Opened(EMA, "tiny", range(3)).by_task().loc["0.85"]
-    assert row[:2].to_dict() == {"STS12": "54.00", "average": "64.00"}
+    assert [*row[:2].items()] == [("STS12", "54.00"), ("average", "64.00")]
     assert row[["steps", "lr"]].tolist() == ["300", "0.001"]
 
 
