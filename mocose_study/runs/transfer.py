@@ -16,6 +16,7 @@ from jaxtyping import Float, Int
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
+from threadpoolctl import threadpool_limits
 
 from mocose_lib import InputError
 from mocose_lib.evaluation.sts import Benchmark, Encode, Table, cached
@@ -48,6 +49,7 @@ def evaluate(encode: Encode, tasks: Benchmark) -> dict[str, float]:
     return scores
 
 
+@threadpool_limits.wrap(limits=1)  # with more, small products take ten times as long
 def score(parts: Sequence[Rows], table: Table) -> dict[str, float]:
     """dev, test and, for pairs of two classes, test F1 of the last, all x 100.
 
@@ -117,8 +119,7 @@ def fitted(x: Rows, y: Classes, strength: float) -> LogisticRegression:
     SentEval has a weight vector for each class, also of two. There scikit-learn has
     their difference, whose square is twice as large.
     """
-    paid = 2 if y.max() == 1 else 1
-    inverse = paid / (strength * len(x))
+    inverse = (2 if y.max() == 1 else 1) / (strength * len(x))
     return LogisticRegression(C=inverse, tol=1e-5, max_iter=1_000).fit(x, y)
 
 

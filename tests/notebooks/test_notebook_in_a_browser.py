@@ -117,5 +117,5 @@ def test_other_numbers_give_other_figures(path, lab, page, smoke_study):
     for picture in page.locator(PICTURE).all():
         assert len(picture.get_attribute("src")) > 5_000, "a picture is blank"
     if path.stem == "04_ema":
-        table = (smoke_study / "figures" / "smoke" / "04_ema.csv").read_text()
+        table = (smoke_study / "runs/smoke/figures/04_ema.csv").read_text()
         assert "\n0.6," in table and "\n0.7," in table
