@@ -1,6 +1,6 @@
 """A pre-trained encoder as a map from sentences to vectors."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import Annotated, Literal
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from . import saving
 from .loading import open_model, position_rows, readable
-from .settings import InputError, Positive, Range, Share, check
+from .settings import InputError, Positive, Range, Settings, Share, check
 from .shapes import Ids, Mask, Positions, Vectors, Words
 
 Pooling = Literal["cls", "cls_pooler", "mean", "first_last"]
@@ -120,6 +120,17 @@ class Encoder(nn.Module):
         weight = mask[..., None].to(tokens.dtype)
         return (tokens * weight).sum(1) / weight.sum(1)
 
+    def check_views(self, settings: Settings) -> None:
+        """Raises InputError where dropout, or a shuffle of positions, has no effect."""
+        self.check_dropout()
+        if settings.position_shuffle:
+            self.check_positions()
+
+    def check_pooler(self) -> None:
+        """Raises InputError where the pooling needs a pooler that nobody trained."""
+        if self.pooling == "cls_pooler" and not self.pooler_trained:
+            raise InputError("this model has no pooler for 'cls_pooler'; set 'cls'.")
+
     @torch.no_grad()
     def check_dropout(self) -> None:
         """Raises InputError where two passes in training are equal despite dropout."""
@@ -133,6 +144,17 @@ class Encoder(nn.Module):
             why = f"dropout = {self.dropout} has no effect on this"
             instead = "set dropout = 0, or take a model like BERT."
             raise InputError(f"{why} {self.model.config.model_type}; {instead}")
+
+    @torch.no_grad()
+    def check_positions(self) -> None:
+        """Raises InputError where the order of positions changes no vector."""
+        training, ids = self.training, torch.arange(3, device=self.device)[None]
+        given = self.words(ids), ids >= 0
+        one, other = (self.eval()(*given, order) for order in (ids, ids.flip(1)))
+        self.train(training)
+        if torch.equal(one, other):
+            why = f"position_shuffle has no effect on {self.model.config.model_type}"
+            raise InputError(f"{why}; set it to False, or take a model like BERT.")
 
     def tokenize(self, sentences: Iterable[str], max_length: int | None = None):
         """Token ids with special tokens, one list per sentence, cut to `max_length`."""
@@ -164,8 +186,7 @@ class Encoder(nn.Module):
         if batch_size is None:
             batch_size = 128 if self.device.type == "cpu" else 1024
         check("batch_size", batch_size, Positive)
-        if self.pooling == "cls_pooler" and not self.pooler_trained:
-            raise InputError("this model has no pooler for 'cls_pooler'; set 'cls'.")
+        self.check_pooler()
         sentences = listed(sentences)
         place = {sentence: i for i, sentence in enumerate(dict.fromkeys(sentences))}
         ids = self.tokenize(list(place))
@@ -188,7 +209,8 @@ class Encoder(nn.Module):
 
 def listed(sentences: Iterable[str]) -> list[str]:
     """The sentences as a list. Raises InputError for one text, a table, or no text."""
-    if isinstance(sentences, str) or hasattr(sentences, "columns"):
+    odd = isinstance(sentences, str | Mapping) or not isinstance(sentences, Iterable)
+    if odd or hasattr(sentences, "columns"):
         raise InputError("sentences must be a list of texts, not one text or a table.")
     sentences = list(sentences)
     for odd in (sentence for sentence in sentences if not isinstance(sentence, str)):

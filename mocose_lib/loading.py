@@ -22,7 +22,7 @@ MOST_LAYERS = 1000  # a larger number is a damaged one, and takes minutes to bui
 def readable(name: str | Path):
     """Says in one sentence that a folder is damaged, or the hub has no such model."""
     why = f"encoder {str(name)!r} is no folder with a model"
-    if not os.path.isdir(name) and str(name).count("/") != 1:  # "" is none
+    if not os.path.isdir(str(name)) and str(name).count("/") != 1:  # "" is none
         raise InputError(f"{why}; give one, or an owner/name of the hub.")
     verbosity = notices.get_verbosity()
     notices.set_verbosity_error()  # of the weights, those that matter are checked
@@ -120,8 +120,9 @@ def unlike_bert(name: str | Path, config, what: str) -> InputError:
 @torch.no_grad()
 def check_reading(name: str | Path, model: nn.Module) -> None:
     """Raises InputError for a left-to-right model; warns of one that reads padding."""
-    table, mask = model.get_input_embeddings(), torch.tensor([[1, 1, 0]] * 3)
-    words = table(torch.tensor([[0, 1, 2], [0, 3, 2], [0, 1, 3]]))
+    table, mask = model.get_input_embeddings().weight, torch.tensor([[1, 1, 0]] * 3)
+    drawn = torch.randn(4, table.shape[1], generator=torch.Generator().manual_seed(0))
+    words = drawn.to(table)[torch.tensor([[0, 1, 2], [0, 3, 2], [0, 1, 3]])]
     try:
         output = model.eval()(inputs_embeds=words, attention_mask=mask)
         vectors = output.last_hidden_state.reshape(3, 3, model.config.hidden_size)
@@ -146,11 +147,13 @@ def position_rows(model: nn.Module) -> tuple[int, int | None]:
     rows: list[int] = []
 
     def note(_, given):
-        rows.append(int(given[0].min()))
-        raise LookupError  # nothing behind it has to be computed
+        first, *_, last = given[0].flatten().tolist()
+        if first < last:  # else the model embeds padding of its own
+            rows.append(first)
+            raise LookupError  # nothing behind it has to be computed
 
     hook = tables[0].register_forward_pre_hook(note)
     with suppress(LookupError), torch.no_grad():
-        model(inputs_embeds=model.get_input_embeddings().weight[None, :1])
+        model(inputs_embeds=model.get_input_embeddings().weight[None, :2])
     hook.remove()
     return (rows or [0])[0], len(tables[0].weight)

@@ -53,8 +53,11 @@ def target_of(online: Branch, settings: Settings) -> Branch:
     """A copy of `online` without predictor; what is shared or trained has gradients."""
     target = copy.deepcopy(online).requires_grad_(False)
     target.predictor = nn.Sequential()
-    if settings.shared_embeddings:
-        target.encoder.model.embeddings = online.encoder.model.embeddings
+    source, model = online.encoder.model, target.encoder.model
+    if settings.shared_embeddings and hasattr(source, "embeddings"):
+        model.embeddings = source.embeddings
+    elif settings.shared_embeddings:  # positions have no table of their own there
+        model.set_input_embeddings(source.get_input_embeddings())
     if settings.target_projection_trained:
         target.projection.requires_grad_(True)
     return target

@@ -13,7 +13,9 @@ from .settings import InputError
 
 APPLIED = {"Transformer", "Pooling", "Normalize"}  # the last one changes no cosine
 POOLINGS = {"cls": "cls", "cls_token": "cls", "mean": "mean", "mean_tokens": "mean"}
-BESIDE = ("default_prompt_name", "truncate_dim", "do_lower_case")
+BESIDE = ("default_prompt_name", "truncate_dim", "do_lower_case", "processing_kwargs")
+THEIRS = "config_sentence_transformers.json"  # which `save` never writes
+MODELS = ("config.json", "modules.json", "adapter_config.json")  # of any program
 
 
 def save(encoder, folder: str | Path, normalize: bool = False) -> Path:
@@ -22,18 +24,22 @@ def save(encoder, folder: str | Path, normalize: bool = False) -> Path:
     `normalize` adds a module for vectors of length 1. The pooler is a module where the
     pooling uses it, else it is left out. All is written beside first. Then
     config.json goes first and comes last: a mixture of two models does not load. Raises
-    InputError for a folder with another program's model.
+    InputError for a folder with another program's model, and for an untrained pooler.
     """
     folder = Path(folder)
-    if (folder / "config.json").is_file() and not (folder / "mocose.json").is_file():
+    encoder.check_pooler()
+    other = any((folder / name).is_file() for name in MODELS)
+    if other and not (folder / "mocose.json").is_file():
         why = "holds a model that was not saved here; choose another folder."
         raise InputError(f"{folder} {why}")
     beside = folder / ".saving"
     shutil.rmtree(beside, ignore_errors=True)  # left by a kill
     _write(encoder, beside, normalize)
-    (folder / "config.json").unlink(missing_ok=True)
+    for name in ("config.json", THEIRS):
+        (folder / name).unlink(missing_ok=True)
     files = [path for path in beside.rglob("*") if path.is_file()]
-    for file in sorted(files, key=(beside / "config.json").__eq__):
+    last = beside / "config.json"
+    for file in sorted(files, key=lambda x: (x.name != "mocose.json", x == last)):
         place = folder / file.relative_to(beside)
         place.parent.mkdir(exist_ok=True)
         file.replace(place)
@@ -104,7 +110,9 @@ def noted(name: str | Path, named: str | None, revision: str | None) -> dict:
     paths = {m["type"].rpartition(".")[2]: m["path"] for m in modules}
     folder = paths.get("Transformer", "")
     left = {"pooling": "cls", "max_length": 128, "subfolder": folder, "pooler": None}
-    if (own := read("mocose.json", {})) or not modules:
+    theirs = read(THEIRS, {})  # also where they saved what was loaded from here
+    own = {} if theirs else read("mocose.json", {})
+    if own or not modules:
         if "Dense" in paths:
             file = f"{paths['Dense']}/model.safetensors"
             weights = load_file(cached_file(name, file, revision=revision)).items()
@@ -112,7 +120,7 @@ def noted(name: str | Path, named: str | None, revision: str | None) -> dict:
         return left | own
     bert = read("sentence_bert_config.json", {}, folder)
     words = read("tokenizer_config.json", {}, folder)
-    beside = read("config_sentence_transformers.json", {}) | bert
+    beside = theirs | bert
     refused = sorted(paths.keys() - APPLIED) + [x for x in BESIDE if beside.get(x)]
     modes = read(f"{paths['Pooling']}/config.json", {}) if "Pooling" in paths else {}
     flags = [k[13:] for k, on in modes.items() if on and k.startswith("pooling_mode_")]

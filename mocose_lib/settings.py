@@ -27,8 +27,8 @@ def Range(low: float, high: float | None = None) -> Interval:
     return Interval(ge=low, le=high)
 
 
-Count = Annotated[int, Range(0)]
-Positive = Annotated[int, Range(1)]
+Count = Annotated[int, Range(0, 10**9)]
+Positive = Annotated[int, Range(1, 10**9)]
 Share = Annotated[float, Range(0, 0.9)]  # of tokens, features, activations taken away
 Rate = Annotated[float, Range(0, 0.1)]  # learning rates; larger ones diverge
 
@@ -44,7 +44,7 @@ class Settings:
     seed: Annotated[int, Range(0, 2**63 - 1)] = 0
 
     # data order and optimisation
-    steps: Annotated[int, Range(1, 10**9)] = 200  # batches
+    steps: Positive = 200  # batches
     batch_size: Annotated[int, Range(2)] = 64
     max_length: Annotated[int, Range(4)] = 32  # tokens
     optimizer: Literal["adamw", "transformers_adamw"] = "adamw"

@@ -17,6 +17,7 @@ from tqdm.auto import trange
 from .encoder import Encoder
 from .heads import stream
 from .optimizer import learning_rate, make_optimizer
+from .ranks import SingleProcess
 from .settings import InputError, Settings
 
 log = logging.getLogger(__name__)
@@ -34,26 +35,6 @@ class Progress:
     staleness: list[dict] = field(default_factory=list)  # what a subclass measures
     history: list[dict] = field(default_factory=list)  # step, loss, what was measured
     trajectory: list[dict] = field(default_factory=list)  # step, what the probe gave
-
-
-class SingleProcess:
-    """One process. A subclass for several has each encode its own rows of the views."""
-
-    rank, size = 0, 1  # the process with rank 0 evaluates, and writes checkpoints
-
-    def own(self, view):
-        """The rows of a View that this process encodes."""
-        return view
-
-    def gather(self, keys: Tensor) -> list[Tensor]:
-        """The keys of all processes, in the order of the batch."""
-        return [keys]
-
-    def average(self, tensors: list[Tensor]) -> None:
-        """Puts the mean over the processes into each tensor."""
-
-    def seed(self, seed: int, step: int) -> None:
-        """Gives each process its own dropout."""
 
 
 class Trainer:
@@ -105,8 +86,8 @@ class Trainer:
         `probe_every` steps (0: never). An interrupted training goes on from
         `checkpoint` to the numbers of an unbroken one; the caller deletes it. However
         it ends, the best weights so far are there, and dropout is off. Raises
-        InputError for fewer `examples` than a batch has and where dropout has no effect
-        on an encoder, and FloatingPointError for a loss that is not finite.
+        InputError for fewer `examples` than a batch has and as `Encoder.check_views`,
+        and FloatingPointError for a loss that is not finite.
         """
         try:
             self._run(examples, name, evaluate, choose, probe, checkpoint, bar)
@@ -122,7 +103,7 @@ class Trainer:
         self.size = len(examples)
         for part in self.online.modules():
             if isinstance(part, Encoder):
-                part.check_dropout()
+                part.check_views(self.settings)
         if checkpoint and (state := checkpoint.read(self.trained[0].device)):
             self.load(state)
         progress, steps = self.progress, self.settings.steps
@@ -154,7 +135,8 @@ class Trainer:
         """Adds what `probe` gives to the trajectory, every `probe_every` steps."""
         step, interval = self.progress.step, self.settings.probe_every
         if probe and interval and step % interval == 0 and not self.ranks.rank:
-            self.progress.trajectory.append({"step": step, **_rounded(probe(step))})
+            measured = _rounded(self.measured(probe))
+            self.progress.trajectory.append({"step": step, **measured})
 
     def evaluate_if_due(self, evaluate: Measure | None, choose: bool) -> None:
         """Measures every `eval_every` steps and at the last; keeps the best weights."""
@@ -163,21 +145,32 @@ class Trainer:
             return
         if not math.isfinite(loss := self.loss.item()):
             raise FloatingPointError(f"training diverged at step {step}: loss {loss}")
-        measured = evaluate(step) if evaluate and not self.ranks.rank else {}
-        named = isinstance(measured, Mapping)
-        if not named or (choose and measured and "score" not in measured):
+        measured = self.measured(evaluate) if evaluate and not self.ranks.rank else {}
+        if choose and measured and "score" not in measured:
             raise InputError("evaluate must return a 'score'; or set choose = False.")
         row = {"step": step, "loss": round(loss, 5), **_rounded(measured)}
         progress.history.append(row)
         log.info("%s", row)
         best = -math.inf if progress.best_score is None else progress.best_score
         if choose and measured.get("score", -math.inf) > best:
-            progress.best_score, progress.best_step = float(measured["score"]), step
+            progress.best_score, progress.best_step = measured["score"], step
             weights = self.scored.state_dict().items()
             self.best = {name: value.detach().clone() for name, value in weights}
 
+    def measured(self, measure: Measure) -> dict[str, float]:
+        """What `measure` gives; the training's mode and random numbers stay."""
+        modes = [(part, part.training) for part in self.online.modules()]
+        with torch.random.fork_rng():
+            numbers = measure(self.progress.step)
+        for part, mode in modes:
+            part.training = mode
+        if not isinstance(numbers, Mapping) or numbers.keys() & {"step", "loss"}:
+            what = "numbers by name, without 'step' and 'loss'"
+            raise InputError(f"evaluate and probe must return {what}.")
+        return {name: float(value) for name, value in numbers.items()}
+
     def of(self) -> str:
-        """What a checkpoint must agree in: settings, examples, shapes of weights."""
+        """What a checkpoint agrees in: settings, number of examples, shapes."""
         shapes = [list(p.shape) for p in self.trained]
         return json.dumps([asdict(self.settings), self.size, shapes], sort_keys=True)
 
@@ -209,7 +202,7 @@ class Trainer:
 
 
 def _rounded(measured: Mapping[str, float]) -> dict[str, float]:
-    return {name: round(float(value), 4) for name, value in measured.items()}
+    return {name: round(value, 4) for name, value in measured.items()}
 
 
 def batches(examples: Sized, settings: Settings, start: int = 0):

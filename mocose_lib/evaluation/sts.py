@@ -47,6 +47,8 @@ def checked(name: str, table: Table) -> Table:
     Raises InputError with column and row of what is missing or of the wrong kind.
     """
     table = table.to_pandas() if hasattr(table, "to_pandas") else table
+    if not isinstance(table, Mapping) and not hasattr(table, "columns"):
+        raise InputError(f"{name} is no table of pairs, but {table!r:.60}.")
     wanted = {"sentence1": str, "sentence2": str, "score": (int, float, np.number)}
     wanted |= {"subset": str} if "subset" in table else {}
     for column, kind in wanted.items():
@@ -104,9 +106,10 @@ def cached(encode: Encode) -> Encode:
 
     def encode_once(sentences: Sequence[str]) -> np.ndarray:
         if new := [s for s in dict.fromkeys(sentences) if s not in known]:
-            if len(vectors := encode(new)) != len(new):
-                asked = f"for {len(new)} sentences; it must give as many."
-                raise InputError(f"encode gave {len(vectors)} vectors {asked}")
+            shape = np.shape(vectors := encode(new))
+            if len(shape) != 2 or len(vectors) != len(new):
+                asked = f"for {len(new)} sentences; it must give a vector for each."
+                raise InputError(f"encode gave an array {shape} {asked}")
             known.update(zip(new, vectors, strict=True))
         return np.array([known[s] for s in sentences])
 

@@ -44,9 +44,13 @@ def main() -> None:
     """Exit codes: 0 done; 2 bad input, said in one sentence; 130 interrupted."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: in one line
     try:
+        sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  # closed: `>&-`
         command = parsed(sys.argv[1:])
-        if folder := getattr(command, "data", None):
-            os.environ["MOCOSE_DATA"] = os.path.abspath(folder)
+        if (folder := getattr(command, "data", None)) is not None:
+            os.environ["MOCOSE_DATA"] = folder or "(no name)"
+        for name in ("MOCOSE_DATA", "MOCOSE_STUDY"):  # notebooks run in another folder
+            if path := os.environ.get(name):
+                os.environ[name] = os.path.abspath(path)
         quieten()
         if hasattr(command, "data"):
             from mocose_study.data import sources

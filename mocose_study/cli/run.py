@@ -24,7 +24,6 @@ class Run(Sized):
     out: Path | None = None  # Folder of the run's file; default: runs/ of the study.
     # Folder for the trained encoder, which sentence-transformers and transformers load.
     save: Path | None = None
-    push_to_hub: str | None = None  # With --save: uploads that folder under this name.
     # Each field of the Config; profile and preset give the defaults.
     config: OmitArgPrefixes[Config] = field(default_factory=Config)
 
@@ -34,14 +33,12 @@ class Run(Sized):
         from mocose_study.runs import files, run
 
         self.check(ranks().size)
-        if self.push_to_hub:
-            models.make_repository(self.push_to_hub)
         run.prepare([self.config], bar=True)
         path = self.path()
         for folder in filter(None, (path.parent, self.save)):
             check_writable(folder)
         before = models.untrained(self.config)
-        save = partial(models.save, target=self.save, name=self.push_to_hub)
+        save = partial(models.save, target=self.save)
         run.make_run(self.config, path, None, True, save if self.save else None)
         if ranks().rank:
             return
@@ -60,8 +57,6 @@ class Run(Sized):
         from mocose_study.systems import check
 
         system, save = check(self.config), self.save
-        if self.push_to_hub and not save:
-            raise InputError("--push-to-hub uploads the folder of --save; give both.")
         if save and not system.saved_whole(self.config):
             raise InputError(f"{system.name} is no encoder alone; leave out --save.")
         taken = save and save.exists() and any(save.iterdir())
@@ -99,7 +94,7 @@ def parsed_run(options: list[str]) -> Run:
     """The run of a command line. Raises InputError for what it cannot be."""
     head, _ = tyro.cli(Head, args=options, return_unknown_args=True, add_help=False)
     given = {"method": head.method}
-    if head.batch_size.isdigit():
+    if head.batch_size.isdecimal():
         given["batch_size"] = int(head.batch_size)
     values = vars(Config()) | fields_of(head.profile, head.preset, **given)
     # a text of one's own is taken whole
@@ -108,8 +103,9 @@ def parsed_run(options: list[str]) -> Run:
 
         if head.corpus not in CORPORA:
             values["corpus_size"] = sum(map(bool, text_lines([Path(head.corpus)])))
-        if not values["corpus_size"]:
-            raise InputError(f"corpus {head.corpus!r} has no sentences.")
+        if (number := values["corpus_size"]) < 2:
+            few = "one sentence; give one a line" if number else "no sentences"
+            raise InputError(f"corpus {head.corpus!r} has {few}.")
     config = object.__new__(Config)  # unchecked: an option may mend a contradiction
     vars(config).update(values)
     default = Run(profile=head.profile, preset=head.preset, config=config)

@@ -38,7 +38,7 @@ class Config(Settings):
     encoder: str = "tiny"  # a folder under data/encoders, a path, or a hub name
     encoder_init: Literal["pretrained", "random"] = "pretrained"
     corpus: str = "open"  # a name in CORPORA, a text file, or a data set of the hub
-    corpus_size: Annotated[int, Range(2)] = 40_000  # sentences
+    corpus_size: Annotated[int, Range(2, 10**9)] = 40_000  # sentences
     benchmark: str = "open"  # open, real, sample (a part of open), or "a.tsv,b.tsv"
     dev: str = ""  # a file of pairs that choose, in place of the benchmark's
     pooling: Literal["cls", "cls_pooler", "mean", "first_last"] = "cls"
@@ -105,7 +105,7 @@ def known(values: Mapping) -> dict[str, Any]:
     Raises InputError for a name that is no field, with the nearest one that is.
     """
     for name in (name for name in values if name not in FIELDS):
-        near, others = get_close_matches(name, FIELDS, 1), ", ".join(FIELDS)
+        near, others = get_close_matches(str(name), FIELDS, 1), ", ".join(FIELDS)
         hint = f"did you mean {near[0]!r}?" if near else f"known are {others}."
         raise InputError(f"Config has no field {name!r}; {hint}")
     return canonical(values)
@@ -113,7 +113,7 @@ def known(values: Mapping) -> dict[str, Any]:
 
 def choose(table: Mapping, name: str, what: str):
     """table[name]. Raises InputError naming what there is when `name` is not in it."""
-    if name not in table:
+    if not isinstance(name, str) or name not in table:
         known = ", ".join(table)
         raise InputError(f"there is no {what} {name!r}; choose one of {known}.")
     return table[name]

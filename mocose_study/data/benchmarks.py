@@ -185,9 +185,3 @@ def _own_tables(names: str, split: str) -> Tables:
     if len(tables) < len(files):
         raise InputError(f"two files of {names!r} have the same name; rename one.")
     return tables
-
-
-def sentences(tables: Tables) -> list[str]:
-    """All distinct sentences of the tables."""
-    columns = (t[c] for t in tables.values() for c in ("sentence1", "sentence2"))
-    return list(dict.fromkeys(s for column in columns for s in column))

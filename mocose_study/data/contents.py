@@ -10,7 +10,7 @@ from pathlib import Path
 from mocose_study.config import Config
 
 from . import benchmarks, encoders
-from .corpora import CORPORA, hub_name
+from .corpora import CORPORA
 from .files import shipped
 from .labelled import TRANSFER
 from .sources import ON_HUB, checksums, digest, home, revision_on_hub, sha256
@@ -34,8 +34,6 @@ def digests(config: Config, reads: Iterable[str]) -> dict[str, str]:
             texts |= {name: encoders.fingerprint(name) for name in others}
         elif field == "encoder":
             texts[field] = encoders.fingerprint(value)
-        elif field == "corpus" and hub_name(value):
-            texts[field] = revision_on_hub(value, "dataset") or value
         else:
             texts[field] = _files(CORPORA.get(value, [value]), value not in CORPORA)
     return {name: digest(text)[:12] for name, text in texts.items()}

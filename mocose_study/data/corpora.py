@@ -1,8 +1,8 @@
 """Text to train on, and its token ids.
 
-A corpus of one's own is a file with one sentence a line (.txt, .txt.xz, .txt.gz) or a
-data set of the hub ("owner/name", column sentence or text). `datasets` keeps texts and
-token ids in data/cache, under names made of all that decides them.
+A corpus of one's own is a file with one sentence a line (.txt, .txt.xz, .txt.gz).
+`datasets` keeps texts and token ids in data/cache, under names made of all that decides
+them.
 """
 
 import gzip
@@ -11,7 +11,6 @@ import lzma
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import datasets
@@ -70,26 +69,6 @@ def corpus_files(name: str) -> list[Path]:
     return [sources.data_file(file, own=False) for file in files]
 
 
-def hub_name(name: str) -> bool:
-    """Whether a corpus can only be a data set of the hub: "owner/name", and no file."""
-    path = Path(name)
-    local = path.parent.is_dir() or path.suffix in (".txt", *OPENERS)
-    return name not in CORPORA and name.count("/") == 1 and not local
-
-
-def _hub_lines(name: str, revision: str | None) -> Iterator[str]:
-    if revision is None:
-        what = f"corpus {name!r} is no file"
-        raise InputError(f"{what}, and the hub does not know it or is away.")
-    with sources.asking_the_hub(f"give the corpus {name!r}", "give a text file"):
-        table = datasets.load_dataset(name, split="train", revision=revision)
-    columns = [c for c in ("sentence", "text") if c in table.column_names]
-    if not columns:
-        raise InputError(f"data set {name!r} has no column 'sentence' or 'text'.")
-    lines = (line.strip() for text in table[columns[0]] for line in text.splitlines())
-    return filter(None, lines)
-
-
 def _rows(name: str, lines: Iterable[str]) -> Iterator[dict]:
     """Sentences with the number of their document; an empty line ends a document."""
     document = count = 0
@@ -107,17 +86,12 @@ def load_corpus(name: str, size: int) -> datasets.Dataset:
 
     Raises InputError on an unknown name, too few sentences, and one that is repeated.
     """
-    if hub_name(name):
-        revision = sources.revision_on_hub(name, "dataset")
-        named, lines = (name, revision), partial(_hub_lines, name, revision)
-    else:
-        paths = corpus_files(name)
-        named, lines = map(sources.sha256, paths), partial(text_lines, paths)
+    paths = corpus_files(name)
     with writing_the_cache():
         corpus = datasets.Dataset.from_generator(
-            lambda: itertools.islice(_rows(name, lines()), size),
+            lambda: itertools.islice(_rows(name, text_lines(paths)), size),
             cache_dir=str(cache_folder()),
-            fingerprint=sources.digest("rows", size, *named),
+            fingerprint=sources.digest("rows", size, *map(sources.sha256, paths)),
         )
     if len(corpus) < size:
         what = f"has {len(corpus)} sentences, but corpus_size = {size}"

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.distributed.nn.functional import all_gather
 
 from mocose_lib.model import View
-from mocose_lib.trainer import SingleProcess
+from mocose_lib.ranks import SingleProcess
 from mocose_study.config import InputError
 
 from .processor import default_device

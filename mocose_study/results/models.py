@@ -7,20 +7,20 @@ from typing import BinaryIO
 
 import numpy as np
 import pandas as pd
-from huggingface_hub import HfApi
 from safetensors import SafetensorError
 
 from mocose_lib import Encoder, evaluate
 from mocose_lib.encoder import Pooling
 from mocose_lib.evaluation.sts import Encode
 from mocose_lib.loading import readable
+from mocose_lib.saving import THEIRS
 from mocose_study.config import Config, InputError
 from mocose_study.config.profiles import PretrainConfig
 from mocose_study.data import benchmarks, encoders
 from mocose_study.data.atomic import write_atomically
 from mocose_study.data.corpora import text_lines
 from mocose_study.data.labelled import transfer_tasks
-from mocose_study.data.sources import asking_the_hub, folder
+from mocose_study.data.sources import folder
 from mocose_study.runs import transfer
 from mocose_study.runs.files import finite
 from mocose_study.sections import SECTIONS
@@ -32,28 +32,20 @@ from .tables import ALL_PAIRS, METRIC, TASKS, filled, markdown, table_of
 WIKIPEDIA = ("open", "wiki900k", "wiki_documents", "wiki1m")  # under its licence
 
 
-def save(fitted: Fitted, record: dict, target: Path, name: str | None = None) -> None:
-    """Writes the trained encoder and its card; uploads the folder to the hub as `name`.
+def save(fitted: Fitted, record: dict, target: Path) -> None:
+    """Writes the trained encoder and its card.
 
     Vectors get length 1 where the loss compared by cosine. Raises InputError where the
     folder cannot be written.
     """
     card, cosine = target / "README.md", record["config"]["similarity"] == "cosine"
-    text = model_card(record, name or target.name)
+    text = model_card(record, target.name)
     try:
         fitted.encoder.save(target, normalize=cosine)
         write_atomically(card, lambda part: part.write_text(text, encoding="utf-8"))
     except (OSError, SafetensorError) as cause:
         why = f"{target} cannot be written ({str(cause).splitlines()[0]})"
         raise InputError(f"{why}; the same command tries again.") from cause
-    if name:
-        HfApi().upload_folder(repo_id=name, folder_path=target)
-
-
-def make_repository(name: str) -> None:
-    """Makes the hub's repository. Raises InputError where the hub refuses."""
-    with asking_the_hub(f"make {name!r}", "log in with `hf auth login`"):
-        HfApi().create_repo(name, exist_ok=True)
 
 
 def model_card(record: dict, title: str) -> str:
@@ -98,10 +90,10 @@ def encode_of(name: str, pooling: Pooling | None = None) -> Encode:
     that package, all others by this library. Raises InputError where there is no model.
     """
     source = encoders.source(name)
-    if not (source / "modules.json").exists() or (source / "mocose.json").exists():
+    ours = (source / "mocose.json").exists() and not (source / THEIRS).exists()
+    if ours or not (source / "modules.json").exists():
         encoder = Encoder.load(source, pooling)
-        if encoder.pooling == "cls_pooler" and not encoder.pooler_trained:
-            raise InputError(f"{name} has no trained pooler; choose another --pooling.")
+        encoder.check_pooler()
         return encoder.encode
     if pooling:
         raise InputError(f"{name} has a pooling of its own; leave --pooling out.")

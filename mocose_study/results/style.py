@@ -11,7 +11,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from mocose_study.claims.stats import Interval
 from mocose_study.config import read_toml
@@ -49,14 +48,6 @@ def panel(height: float, columns: int = 1, width: float = 7.2):
     rc = LOOK["rc"] | {"figure.constrained_layout.use": True}
     sns.set_theme("paper", "whitegrid", font="DejaVu Sans", font_scale=1.15, rc=rc)
     return plt.subplots(1, columns, figsize=(width, height), sharey=True)
-
-
-def rows_figure(labels: Sequence[str], xlabel: str) -> tuple[Figure, Axes]:
-    """An empty dot plot with one row per label, the first at the top."""
-    figure, ax = panel(0.34 * len(labels) + 1.5)
-    ax.set_yticks(range(len(labels)), labels)
-    ax.set(xlabel=xlabel, ylim=(len(labels) - 0.4, -0.6))
-    return figure, ax
 
 
 def dot_rows(ax: Axes, rows: dict[str, tuple[np.ndarray, Interval]]) -> None:

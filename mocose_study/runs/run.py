@@ -99,6 +99,7 @@ def checkpoint_of(name: str) -> Checkpoint:
 
 def prepare(configs: Sequence[Config], bar: bool = False) -> None:
     """Checks and caches what the runs share, so that bad input ends here, at once."""
+    checkpoint_of("none")  # an impossible MOCOSE_CHECKPOINT_SECONDS ends here
     sweep(study_folder() / "data")
     device = default_device()
     for config in configs:

@@ -134,8 +134,10 @@ def places(notebook: str, profile: str) -> tuple[Path, Path, Path]:
 
 def is_as_made(notebook: str, profile: str) -> bool:
     *_, marker = places(notebook, profile)
-    sums = json.loads(marker.read_text()) if marker.exists() else None
-    return sums == files_of(notebook, profile)
+    try:
+        return json.loads(marker.read_text()) == files_of(notebook, profile)
+    except (OSError, ValueError):  # none, or a damaged one
+        return False
 
 
 def execute(notebook: str, profile: str) -> None:

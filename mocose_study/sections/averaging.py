@@ -1,13 +1,13 @@
 """The moving average: how fast it follows, and what happens without it."""
 
-from .section import Points, cells, crossed, section
+from .section import Points, cells, crossed, section, short
 
 
 @section("04_ema", paper="mocose_table3", seeds=range(20), small=("0.5", "0.85"))
 def ema(decays=(0.5, 0.8, 0.85, 0.9, 0.95, 0.99)) -> Points:
     """How fast should the target follow? MoCoSE Table 3, Figure 8."""
     base = {"0.75 → 0.95": {}}  # the paper's main model, which its table leaves out
-    return base | {f"{decay:g}": {"ema_decay": decay} for decay in decays}
+    return base | {short(decay): {"ema_decay": decay} for decay in decays}
 
 
 @section("12_collapse", small=("0, 0.001", "0.85, 0.001"))
@@ -31,7 +31,7 @@ def collapse(decays=(0.0,)) -> Points:
     """Do equal branches collapse? Is a predictor enough? MoCoSE A.2, Figures 5, 6."""
     points = {"MoCoSE": {}, "untrained [CLS]": {"method": "untrained"}}
     for decay in decays:
-        more = "" if decay == 0 else f", decay {decay:g}"
+        more = "" if decay == 0 else f", decay {short(decay)}"
         points[f"predictor alone{more}"] = {"ema_decay": decay}
         points[f"symmetric{more}"] = {"ema_decay": decay, "predictor_layers": 0}
     return points

@@ -2,7 +2,7 @@
 
 from mocose_study.config import Config, InputError
 
-from .section import Points, crossed, section
+from .section import Points, crossed, section, short
 
 BEST = Config(ema_decay=0.85)  # whose distance is the paper's best, 14.67
 
@@ -41,7 +41,7 @@ def distance(
         raise InputError(f"decays = {decays}; a decay lies from 0 to below 1.")
     constant = {"ema_decay": 0.85}
     return {
-        **{f"η {decay:g}": {"ema_decay": decay} for decay in decays},
+        **{f"η {short(decay)}": {"ema_decay": decay} for decay in decays},
         **{f"K {size}": constant | {"queue_size": size} for size in queue_sizes},
         **{f"B {size}": constant | {"batch_size": size} for size in batch_sizes},
     }

@@ -2,7 +2,7 @@
 
 from mocose_study.config import choose
 
-from .section import Points, section
+from .section import Points, section, short
 from .systems import SYSTEMS
 
 OTHERS = ("SimCSE", "S-SimCSE", "SimCSE supervised", "IS-BERT", "CT", "DeCLUTR")
@@ -20,7 +20,7 @@ def rate(
 ) -> Points:
     """Which rate and length does dev like best for each system?"""
     return {
-        f"{name}, {value:g}, {steps}": choose(TRAINED, name, "system")
+        f"{name}, {short(value)}, {steps}": choose(TRAINED, name, "system")
         | {"lr": value, "steps": steps}
         for name in systems
         for value in rates

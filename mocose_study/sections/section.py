@@ -54,8 +54,9 @@ class Section:
         fields = {name: x for name, x in point.items() if name not in ABOUT}
         searched = size.at_pace.get(point.get("at_pace"), {})
         searched = searched | size.best.get(point.get("best"), {})
-        whole, dim = size.fields.get("corpus_size", 0), fields.get("predictor_dim")
-        if profile in SMALL and fields.get("corpus_size", 0) > whole:
+        asked, dim = fields.get("corpus_size", 0), fields.get("predictor_dim")
+        whole = size.fields.get("corpus_size", 0)
+        if profile in SMALL and isinstance(asked, int) and asked > whole:
             del fields["corpus_size"]  # the embedded text is shorter
         if isinstance(dim, int) and dim > 0:  # the Config refuses others
             fields["predictor_dim"] = round(dim * size.width / PAPERS_WIDTH) or 1
@@ -172,11 +173,17 @@ def section(notebook: str, **about) -> Callable[[Callable[..., Points]], Callabl
     return made
 
 
+def short(number: float) -> str:
+    """The number in six digits where these give it back, else in all of its own."""
+    text = f"{number:g}"
+    return text if float(text) == number else repr(number)
+
+
 def crossed(**values: Sequence) -> Points:
     """A point for each combination of two fields' values, which are its label."""
     sides = []
     for name, own in values.items():
-        labels = [f"{x:g}" if isinstance(x, float) else f"{x}" for x in own]
+        labels = [short(x) if isinstance(x, float) else f"{x}" for x in own]
         sides.append({x: {name: value} for x, value in zip(labels, own, strict=True)})
     return cells(*sides)
 

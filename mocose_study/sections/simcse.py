@@ -6,7 +6,7 @@ since the best checkpoint of a run that harms is its first one.
 
 from mocose_study.config import choose
 
-from .section import Points, crossed, section
+from .section import Points, crossed, section, short
 from .systems import BERT
 
 SIMCSE = {"method": "simcse", "selection": "last", "at_pace": "SimCSE"}
@@ -24,7 +24,7 @@ def simcse_dropout(rates=(0.0, 0.01, 0.05, 0.1, 0.15, 0.2, 0.5)) -> Points:
 
     SimCSE Table 3.
     """
-    points = {f"{r:g}": {"dropout": r, "paper": f"{r}, no"} for r in rates}
+    points = {short(r): {"dropout": r, "paper": f"{r}, no"} for r in rates}
     return points | {"same mask": {"same_mask": True, "paper": "0.1, yes"}}
 
 
@@ -95,7 +95,7 @@ def simcse_pooling(mlps=("always", "training", "never")) -> Points:
 def simcse_temperature(temperatures=(0.001, 0.01, 0.05, 0.1, 1.0)) -> Points:
     """Which temperature, and cosine or dot product? Supervised. SimCSE Table D.1."""
     points = {
-        f"{t:g}": {"temperature": t, "paper": f"cosine, {t:g}"} for t in temperatures
+        short(t): {"temperature": t, "paper": f"cosine, {t:g}"} for t in temperatures
     }
     dot = {"similarity": "dot", "temperature": 1.0, "paper": "dot, "}
     return points | {"dot product": dot}
@@ -105,7 +105,7 @@ def simcse_temperature(temperatures=(0.001, 0.01, 0.05, 0.1, 1.0)) -> Points:
 def simcse_hard_negatives(weights=(0.5, 1.0, 2.0)) -> Points:
     """How much should a contradiction weigh as a hard negative? SimCSE Table 7."""
     points = {
-        f"α {w:g}": {"hard_negative_weight": w, "paper": f"contradiction, {w}"}
+        f"α {short(w)}": {"hard_negative_weight": w, "paper": f"contradiction, {w}"}
         for w in weights
     }
     return {
@@ -141,7 +141,7 @@ def simcse_trajectory(views=tuple(VIEWS)) -> Points:
 @section("21_simcse", paper="simcse_tableD2", common=SUPERVISED, small=())
 def simcse_mlm(weights=(0.0, 0.01, 0.1, 1.0)) -> Points:
     """What does masked-word training beside it change? Supervised. SimCSE Table D.2."""
-    return {f"{w:g}": {"mlm_weight": w, "transfer": True} for w in weights}
+    return {short(w): {"mlm_weight": w, "transfer": True} for w in weights}
 
 
 @section("22_s_simcse", paper="s_simcse_table1", seeds=range(7), small=("fixed rate",))

@@ -2,7 +2,7 @@
 
 from mocose_study.config import choose
 
-from .section import Points, section
+from .section import Points, section, short
 from .systems import FGSM
 
 _OF_THE_TARGET = {"augmented_views": "target"}  # as in the authors' code
@@ -42,7 +42,7 @@ def fgsm(epsilons=(0.0, 1e-9, 5e-9, 1e-8, 5e-8)) -> Points:
     A step of 1e-30 moves nothing, and draws the random numbers of the others.
     """
     return {
-        f"{epsilon:g}": {
+        short(epsilon): {
             "fgsm_epsilon": epsilon or 1e-30,
             "precision": "float32",  # bf16 would round the step away
             "paper": f"{epsilon:g}".replace("e-0", "e-"),

@@ -115,7 +115,9 @@ def check_positions(config: Config, encoder: Encoder, field="max_length") -> Non
 def statistics_texts(config: Config, encoder=None, bar: bool = False) -> list[str]:
     """What whitening and flow learn from: test sentences, or the corpus."""
     if config.statistics == "task":
-        return benchmarks.sentences(benchmarks.test_tables(config.benchmark))
+        tables = benchmarks.test_tables(config.benchmark).values()
+        sides = (t[side] for t in tables for side in ("sentence1", "sentence2"))
+        return list(dict.fromkeys(sentence for side in sides for sentence in side))
     return list(corpora.load_corpus(config.corpus, config.corpus_size)["sentence"])
 
 
@@ -125,8 +127,7 @@ def documents(config: Config, ids) -> np.ndarray:
     Raises InputError on a corpus whose files have no empty lines between documents.
     """
     numbers, name = ids.data.table.column("document").to_numpy(), config.corpus
-    files = 1 if corpora.hub_name(name) else len(corpora.corpus_files(name))
-    if len(np.unique(numbers)) <= files:
+    if len(np.unique(numbers)) <= len(corpora.corpus_files(name)):
         raise InputError(
             f"corpus {name!r} has no documents (empty lines between them), which "
             f"{config.method} needs here; set corpus = 'wiki_documents'."

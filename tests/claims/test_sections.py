@@ -134,6 +134,12 @@ def test_changes_and_one_more_point():
         section.config("ours", "quick", 0)
 
 
+def test_two_values_never_share_a_label():
+    close = FUNCTIONS["ema"](decays=[0.5, 0.50000001]).points
+    assert close["0.5"]["ema_decay"] == 0.5
+    assert close["0.50000001"]["ema_decay"] == 0.50000001
+
+
 def test_the_papers_numbers_are_found_by_label():
     assert SECTIONS["main_results"].paper_values()["MoCoSE"] == 77.27
     assert SECTIONS["main_results"].paper_values("STS12")["SimCSE"] == 68.40

@@ -5,6 +5,7 @@ import pytest
 from mocose_lib import InputError
 from mocose_study.data import checkpoint as checkpoints
 from mocose_study.data.checkpoint import Checkpoint
+from mocose_study.runs.run import prepare
 
 
 def test_a_checkpoint_waits_for_its_seconds(tmp_path, monkeypatch):
@@ -33,8 +34,11 @@ def test_a_checkpoint_waits_for_its_seconds(tmp_path, monkeypatch):
 @pytest.mark.parametrize("text", ["often", "-1", "1.5", ""])
 def test_seconds_that_are_none_are_refused(tmp_path, monkeypatch, text):
     monkeypatch.setenv("MOCOSE_CHECKPOINT_SECONDS", text)
-    with pytest.raises(InputError, match=f"SECONDS = {text!r} must be a whole number"):
+    told = f"SECONDS = {text!r} must be a whole number"
+    with pytest.raises(InputError, match=told):
         Checkpoint(tmp_path / "run.pt")
+    with pytest.raises(InputError, match=told):
+        prepare([])  # so before a grid begins
 
 
 def test_a_checkpoint_keeps_the_code_of_all_parts_of_its_training(tmp_path):

@@ -4,7 +4,6 @@ import errno
 import gzip
 import hashlib
 import lzma
-from functools import partial
 
 import farm
 import pytest
@@ -57,21 +56,6 @@ def test_the_open_corpus_comes_with_the_package(study):
     assert corpora.corpus_files("open")[0].exists()
 
 
-def test_a_data_set_of_the_hub_is_a_corpus(study, monkeypatch):
-    on_hub = partial(monkeypatch.setattr, corpora.datasets, "load_dataset")
-    monkeypatch.setattr(sources, "revision_on_hub", lambda name, kind: "f00")
-    table = corpora.datasets.Dataset.from_dict({"text": ["One.\nTwo.", "", " Three. "]})
-    on_hub(lambda *_, **__: table)
-    corpus = corpora.load_corpus("farm/text", 3)
-    assert corpus["sentence"][:] == ["One.", "Two.", "Three."]
-    on_hub(lambda *_, **__: table.rename_column("text", "verse"))
-    with pytest.raises(InputError, match="'farm/text' has no column 'sentence' or"):
-        corpora.load_corpus("farm/text", 2)
-    on_hub(raising(ConnectionError("Max retries exceeded")))
-    with pytest.raises(InputError, match=r"not give the corpus 'farm/text' \(Connec"):
-        corpora.load_corpus("farm/text", 4)
-
-
 XZ = lzma.compress(b"One.\n")
 USELESS = {
     "blank": ("a.txt", b"\n  \n", "a.txt' has no sentences"),
@@ -83,7 +67,6 @@ USELESS = {
     "plain": ("a.txt.xz", b"One.\nTwo.\n", "a.txt.xz cannot be read"),
     "no file": ("no/such.txt", None, "there is no corpus"),
     "no name": ("caf\udce9.txt", None, r"'caf\\udce9.txt' is no readable name"),
-    "no data set": ("no/set", None, "no file, and the hub does not know it or is away"),
     "no hub": ("wiki1m", None, "the hub did not give"),
 }
 

@@ -12,6 +12,7 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer, BertModel
 
 from mocose_lib import Encoder, InputError, Settings, train
 from mocose_lib.evaluation import sts
+from mocose_lib.train import MoCoSE
 
 POOLINGS = ("cls", "cls_pooler", "mean", "first_last")
 SHAPE = dict(num_hidden_layers=1, num_attention_heads=2, hidden_size=32)
@@ -136,18 +137,41 @@ def written(tiny, folder, kind, **shape):
     return folder
 
 
-RELATIVES = "mpnet data2vec-text roberta-prelayernorm xlm-roberta-xl nystromformer"
+RELATIVES = (
+    "mpnet data2vec-text roberta-prelayernorm xlm-roberta-xl nystromformer longformer"
+)
 
 
 @pytest.mark.parametrize("kind", RELATIVES.split())
 def test_relatives_of_roberta_count_positions_as_it_does(tiny, tmp_path, kind):
     most = 64 if kind == "nystromformer" else 66  # whose table has two rows more
     shape = SHAPE | {"max_position_embeddings": most, "pad_token_id": 1}
-    written(tiny, tmp_path, kind, **shape, num_landmarks=64)
+    shape |= {"num_landmarks": 64, "attention_window": 8}
+    written(tiny, tmp_path, kind, **shape)
     encoder = Encoder.load(tmp_path, max_length=512)
     assert_positions_count_from_zero(encoder)
     assert encoder.positions == encoder.max_length == 64
     assert np.isfinite(encoder.encode([" ".join(SENTENCES[:20])])).all()
+
+
+@pytest.mark.parametrize("kind", ["roformer", "deberta-v2"])
+def test_a_shuffle_of_positions_that_nothing_reads_is_refused(tiny, tmp_path, kind):
+    shape = {"position_biased_input": False, "relative_attention": True}
+    shape |= {"pos_att_type": ["p2c", "c2p"], "embedding_size": 16} | SHAPE
+    encoder = Encoder.load(written(tiny, tmp_path, kind, **shape))
+    shuffled = Settings(steps=1, batch_size=2, queue_size=0, position_shuffle=True)
+    with pytest.raises(InputError, match=f"no effect on {kind}; set it to False"):
+        train(encoder, SENTENCES, shuffled, bar=False)
+    assert not encoder.training and not encoder.pooler_trained
+
+
+def test_embeddings_are_shared_where_a_model_has_words_alone(tiny, tmp_path):
+    shape = {"vocab_size": 999, "bos_token_id": 1} | EURO
+    encoder = Encoder.load(written(tiny, tmp_path, "eurobert", **shape))
+    shared = Settings(steps=1, batch_size=2, queue_size=0, shared_embeddings=True)
+    target = MoCoSE(shared, encoder).target.encoder.model
+    words = encoder.model.get_input_embeddings()
+    assert target is not encoder.model and target.get_input_embeddings() is words
 
 
 def test_layers_keeps_the_first_n(folder):

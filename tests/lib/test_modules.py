@@ -16,8 +16,9 @@ from mocose_study.results.models import encode_of
 def build(tiny, tmp_path):
     """Writes a folder as sentence-transformers does, with 16 tokens."""
 
-    def write(pooling, *more, **options):
-        parts = [st.Transformer(str(tiny), max_seq_length=16), *more]
+    def write(pooling, *more, processing=None, **options):
+        how = {"processing_kwargs": processing} if processing else {}
+        parts = [st.Transformer(str(tiny), max_seq_length=16, **how), *more]
         parts.insert(1, st.Pooling(16, pooling_mode=pooling))
         model = SentenceTransformer(modules=parts, device="cpu", **options)
         model.save(str(tmp_path / "foreign"), create_model_card=False)
@@ -46,12 +47,14 @@ def test_a_folder_keeps_its_pooling_and_length(build, pooling, layout):
     assert Encoder.load(folder, "mean", max_length=32).max_length == 32
 
 
+PROCESSING = {"text": {"max_length": 8, "truncation": True}}
 PROMPTS = dict(prompts={"query": "find: "}, default_prompt_name="query")
 REFUSED = {
     "Dense": lambda build: build("mean", st.Dense(16, 8)),
     "LayerNorm": lambda build: build("mean", st.LayerNorm(16)),
     "default_prompt_name": lambda build: build("mean", **PROMPTS),
     "truncate_dim": lambda build: build("mean", truncate_dim=8),
+    "processing_kwargs": lambda build: build("mean", processing=PROCESSING),
     "pooling max": lambda build: build("max"),
     "pooling that is missing": lambda build: without_pooling(build("mean")),
 }
@@ -69,6 +72,17 @@ def test_what_cannot_be_applied_is_refused_by_name(build, what):
     with pytest.raises(InputError, match=f"not applied here: .*{what}; name a pooling"):
         Encoder.load(folder)
     assert Encoder.load(folder, "mean").pooling == "mean"
+
+
+def test_a_folder_that_they_saved_after_us_is_theirs_until_we_save_again(build, tiny):
+    ours, folder = Encoder.load(tiny, "cls"), build("mean", truncate_dim=8)
+    (folder / "mocose.json").write_text('{"pooling": "cls", "max_length": 75}')
+    theirs = SentenceTransformer(str(folder), device="cpu").encode(SENTENCES)
+    assert np.array_equal(encode_of(str(folder))(SENTENCES), theirs)
+    with pytest.raises(InputError, match="not applied here: truncate_dim"):
+        Encoder.load(folder)
+    again = SentenceTransformer(str(ours.save(folder)), device="cpu")
+    assert Encoder.load(folder).pooling == "cls" and again.truncate_dim is None
 
 
 def test_vectors_of_length_1_have_the_same_cosines(build):

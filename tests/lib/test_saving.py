@@ -57,12 +57,17 @@ def test_an_older_folder_of_sentence_transformers_is_read_too():
 
 
 def test_nobody_elses_model_is_overwritten(tiny, tmp_path):
-    folder = shutil.copytree(tiny, tmp_path / "other")
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    before = {path: path.read_bytes() for path in files}
-    with pytest.raises(InputError, match="holds a model that was not saved here"):
-        Encoder.load(folder).save(folder)
-    assert before == {path: path.read_bytes() for path in files}
+    encoder, folder = Encoder.load(tiny), shutil.copytree(tiny, tmp_path / "other")
+    for name in ("modules.json", "adapter_config.json"):  # with the model elsewhere
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).write_text("[]")
+    for other in (folder, tmp_path / "modules.json", tmp_path / "adapter_config.json"):
+        files = [path for path in other.rglob("*") if path.is_file()]
+        before = {path: path.read_bytes() for path in files}
+        with pytest.raises(InputError, match="holds a model that was not saved here"):
+            encoder.save(other)
+        after = {path: path.read_bytes() for path in other.rglob("*") if path.is_file()}
+        assert before == after
 
 
 def test_a_kill_while_saving_leaves_no_mixture_that_loads(tiny, tmp_path, monkeypatch):

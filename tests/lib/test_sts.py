@@ -77,7 +77,9 @@ ODD = [
     (vectors_of, {}, "tables need a name each"),
     (vectors_of, pd.DataFrame(PAIRS), "tables need a name each"),
     (vectors_of, {"x": PAIRS | {"score": [1]}}, r"x needs pairs; .* have \[3, 3, 1\]"),
-    (lambda texts: vectors_of(texts[1:]), {"x": PAIRS}, "3 vectors for 4 sentences"),
+    (vectors_of, {"x": None}, "x is no table of pairs, but None"),
+    (lambda texts: vectors_of(texts[1:]), {"x": PAIRS}, r"array \(3, 12\) for 4 sent"),
+    (lambda texts: np.arange(len(texts)), {"x": PAIRS}, r"array \(4,\) for 4 sent"),
 ]
 
 

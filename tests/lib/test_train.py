@@ -81,9 +81,10 @@ def test_the_weights_that_are_left_are_the_chosen_ones(encoder, choose):
         return {"score": next(scores)}
 
     options = dict(evaluate=measure, choose=choose, bar=False)
-    for measured in ({"mine": 1.0}, 1.0):
+    told = {"a 'score'": {"mine": 1.0}, "numbers by name": 1.0, "'loss'": {"loss": 1}}
+    for what, measured in told.items():
         without = options | {"evaluate": lambda step, x=measured: x, "choose": True}
-        with pytest.raises(InputError, match="evaluate must return a 'score'"):
+        with pytest.raises(InputError, match=f"must return .*{what}"):
             train(encoder, open_sentences(64), Settings(**SMALL), **without)
     progress = train(encoder, open_sentences(64), Settings(**SMALL), **options)
     assert same(encoder.state_dict(), seen[1 if choose else 2])
@@ -118,6 +119,10 @@ def test_what_cannot_be_trained_is_one_sentence(encoder):
         train(encoder, open_sentences(64), Settings(max_length=200))
     with pytest.raises(InputError, match="these are all the same"):
         train(encoder, ["one text"] * 99)
+    with pytest.raises(
+        InputError, match="must be a list of texts, not one text or a t"
+    ):
+        train(encoder, {text: 1 for text in open_sentences(64)})
     encoder.pooler_trained = False
     with pytest.raises(InputError, match="larger than the 9 examples"):
         train(encoder, open_sentences(9))
@@ -141,6 +146,20 @@ def test_evaluation_does_not_change_training(go):
     often = go(eval_every=1, probe_every=1, choose=False)
     once = go(eval_every=6, choose=False)
     assert same(often.scored.state_dict(), once.scored.state_dict())
+
+
+def test_what_evaluate_does_to_mode_and_random_numbers_is_undone(tiny):
+    def trained(look) -> dict:
+        def measure(step):
+            look(encoder)
+            return {"score": step}
+
+        encoder, settings = Encoder.load(tiny), Settings(**SMALL | {"eval_every": 1})
+        train(encoder, open_sentences(64), settings, evaluate=measure, bar=False)
+        return encoder.state_dict()
+
+    usual, *others = map(trained, (id, Encoder.eval, lambda _: Encoder.load(tiny)))
+    assert all(same(usual, other) for other in others)
 
 
 def test_the_trajectory_has_what_each_probe_gave(go):

@@ -2,7 +2,6 @@
 
 import pytest
 from made_up import EMA, SCORES, write_section
-from matplotlib import pyplot as plt
 
 from mocose_study.config import InputError
 from mocose_study.results import ledger, tables
@@ -11,12 +10,6 @@ from mocose_study.results.opened import Opened
 from mocose_study.sections import FUNCTIONS
 
 OPENED = "mocose_study.results.opened"
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
 
 
 def test_a_section_without_runs_says_so_and_shows_nothing(study, capsys):
@@ -52,6 +45,7 @@ def test_some_runs_make_table_figure_and_verdicts(study):
     assert "3 of 5 seeds" in opened.verdicts().data
 
 
+MANY = {"corpus_size": "many"}
 WRONG = [
     ({"name": "emma"}, "there is no section 'emma'; choose one of"),
     ({"name": "ema", "profile": "huge"}, "there is no profile 'huge'"),
@@ -62,6 +56,9 @@ WRONG = [
     ({"name": "ema", "run_missing": "false"}, "run_missing = 'false' is neither"),
     ({"name": "ema", "changes": {"ema_decay": 0.9}}, "points of ema set ema_decay"),
     ({"name": "ema", "changes": {"seed": 5}}, "name seeds = .5. instead"),
+    ({"name": "ema", "profile": ["quick"]}, r"there is no profile \['quick'\]"),
+    ({"name": "ema", "changes": {1: 2}}, "Config has no field 1"),
+    ({"name": "ema", "profile": "quick", "changes": MANY}, "corpus_size = 'many' is"),
     ({"name": "ema", "changes": "lr"}, "'lr' has no settings; give them as"),
 ]
 

@@ -9,7 +9,6 @@ from mocose_lib import InputError
 from mocose_study.runs import run as runs
 
 ALONE = {"batch_negatives": False}
-NEXT = {"method": "simcse", "positives": "next_sentence"}
 CASES = [  # fields, and a part of the sentence; tests/systems has each system's
     ({"temperature": 1e-11}, "temperature = 1e-11 is not possible: it should be gr"),
     ({"temperature": math.nan}, "temperature = nan is not possible"),
@@ -44,11 +43,9 @@ CASES = [  # fields, and a part of the sentence; tests/systems has each system's
     ({"method": "word_vectors"}, "needs a data folder; give --data or MOCOSE_DATA"),
     ({"method": "word_vectors", "vectors": "vectors.txt"}, "vectors.txt has a line"),
     ({"method": "simcse_supervised", "triplets": "pairs.tsv"}, "pairs.tsv has no"),
-    (NEXT | {"corpus": "flat.txt"}, "has no documents"),
 ]
 FILES = {
     "short.txt": "a b\nc d\ne f\n",
-    "flat.txt": "".join(f"sentence number {i}\n" for i in range(100)),
     "column.tsv": "sentence1\tsentence2\tgold\nx\ty\t1\n",
     "vectors.txt": "a 1 2 3\nb 1 2\n",
     "pairs.tsv": "sent0\tsent1\na\tb\n",

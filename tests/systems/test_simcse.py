@@ -1,13 +1,11 @@
 """SimCSE's ablations; tests/lib/test_whole_step.py has its loss."""
 
-import datasets
 import pytest
 import torch
 from making import built
 from texts import articles, generator, open_sentences
 from transformers import AutoModelForMaskedLM
 
-from mocose_lib import InputError
 from mocose_study.config import vary
 from mocose_study.rewriting.tokens import mask_tokens
 from mocose_study.systems import base, fit
@@ -77,9 +75,6 @@ def test_the_next_sentence_is_of_the_same_document(small, tmp_path):
         assert drawn == [(i, j) for i, j in near if j < 60 and i // 6 == j // 6]
     config = vary(config, positives="next_sentence")
     assert fit(config, bar=False).progress.step == config.steps
-    of_the_hub = vary(config, corpus="farm/text")  # which has no empty lines
-    with pytest.raises(InputError, match="'farm/text' has no documents"):
-        base.documents(of_the_hub, datasets.Dataset.from_dict({"document": [0] * 60}))
 
 
 def test_the_masked_word_loss_in_loops(small, masked):

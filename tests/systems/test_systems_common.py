@@ -14,7 +14,6 @@ from mocose_lib import Encoder, trainer
 from mocose_lib.encoder import hidden_states as plain_states
 from mocose_study import systems
 from mocose_study.config import FIELDS, Config, InputError
-from mocose_study.data import benchmarks
 from mocose_study.data.checkpoint import Checkpoint
 from mocose_study.fast import hidden_states as fast_states
 from mocose_study.fast.dropout import PackedDropout
@@ -181,7 +180,7 @@ def test_the_probe_looks_at_what_is_measured(small):
 def test_vectors_of_the_last_step_serve_if_chosen(make, scores, chosen, monkeypatch):
     """They are those that the chosen weights give; an earlier step's are made anew."""
     config, given, real = make("simcse", selection="dev"), iter(scores), base.evaluate
-    sentences = benchmarks.sentences(benchmarks.test_tables(config.benchmark))
+    sentences = base.statistics_texts(config)
 
     def evaluate(*arguments):
         return real(*arguments) | {"average": next(given, 0.0)}
