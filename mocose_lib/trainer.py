@@ -160,7 +160,8 @@ class Trainer:
     def measured(self, measure: Measure) -> dict[str, float]:
         """What `measure` gives; the training's mode and random numbers stay."""
         modes = [(part, part.training) for part in self.online.modules()]
-        with torch.random.fork_rng():
+        device = self.trained[0].device
+        with torch.random.fork_rng([device] if device.type == "cuda" else []):
             numbers = measure(self.progress.step)
         for part, mode in modes:
             part.training = mode
