@@ -131,30 +131,29 @@ class Encoder(nn.Module):
         if self.pooling == "cls_pooler" and not self.pooler_trained:
             raise InputError("this model has no pooler for 'cls_pooler'; set 'cls'.")
 
-    @torch.no_grad()
     def check_dropout(self) -> None:
         """Raises InputError where two passes in training are equal despite dropout."""
-        if not (self.dropout and any(p.requires_grad for p in self.model.parameters())):
-            return
-        training, ids = self.training, torch.arange(3, device=self.device).expand(16, 3)
-        with torch.random.fork_rng():
-            one, other = (self.train()(self.words(ids), ids >= 0) for _ in range(2))
-        self.train(training)
-        if torch.equal(one, other):
-            why = f"dropout = {self.dropout} has no effect on this"
-            instead = "set dropout = 0, or take a model like BERT."
-            raise InputError(f"{why} {self.model.config.model_type}; {instead}")
+        if self.dropout and any(p.requires_grad for p in self.model.parameters()):
+            what = f"dropout = {self.dropout} has no effect on this"
+            self._check_differ(True, (None, None), what, "set dropout = 0")
 
-    @torch.no_grad()
     def check_positions(self) -> None:
         """Raises InputError where the order of positions changes no vector."""
-        training, ids = self.training, torch.arange(3, device=self.device)[None]
-        given = self.words(ids), ids >= 0
-        one, other = (self.eval()(*given, order) for order in (ids, ids.flip(1)))
+        order = torch.arange(3, device=self.device).expand(16, 3)
+        what, orders = "position_shuffle has no effect on", (order, order.flip(1))
+        self._check_differ(False, orders, what, "set it to False")
+
+    @torch.no_grad()
+    def _check_differ(self, training: bool, orders, what: str, instead: str) -> None:
+        """Raises InputError where passes with these orders of positions are equal."""
+        before, ids = self.training, torch.arange(3, device=self.device).expand(16, 3)
         self.train(training)
+        with torch.random.fork_rng():
+            one, other = (self(self.words(ids), ids >= 0, order) for order in orders)
+        self.train(before)
         if torch.equal(one, other):
-            why = f"position_shuffle has no effect on {self.model.config.model_type}"
-            raise InputError(f"{why}; set it to False, or take a model like BERT.")
+            kind = self.model.config.model_type
+            raise InputError(f"{what} {kind}; {instead}, or take a model like BERT.")
 
     def tokenize(self, sentences: Iterable[str], max_length: int | None = None):
         """Token ids with special tokens, one list per sentence, cut to `max_length`."""

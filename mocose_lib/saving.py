@@ -110,7 +110,7 @@ def noted(name: str | Path, named: str | None, revision: str | None) -> dict:
     paths = {m["type"].rpartition(".")[2]: m["path"] for m in modules}
     folder = paths.get("Transformer", "")
     left = {"pooling": "cls", "max_length": 128, "subfolder": folder, "pooler": None}
-    theirs = read(THEIRS, {})  # also where they saved what was loaded from here
+    theirs = read(THEIRS, {}) if modules else {}  # also where they saved after us
     own = {} if theirs else read("mocose.json", {})
     if own or not modules:
         if "Dense" in paths:

@@ -80,7 +80,7 @@ def train(
         raise InputError(f"max_length = {asked}, but the encoder reads {most}.")
     ids = encoder.tokenize(sentences, asked)
     next(batches(ids, settings))  # too few are said before anything changes
-    encoder.check_views(settings)
+    encoder.check_views(settings)  # before a pooler is drawn
     trainer = MoCoSE(settings, encoder, ids)
     return trainer.run(trainer.ids, name="mocose", **options)
 

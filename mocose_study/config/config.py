@@ -37,7 +37,7 @@ class Config(Settings):
     method: str = "mocose"  # a system, see `mocose list systems`
     encoder: str = "tiny"  # a folder under data/encoders, a path, or a hub name
     encoder_init: Literal["pretrained", "random"] = "pretrained"
-    corpus: str = "open"  # a name in CORPORA, a text file, or a data set of the hub
+    corpus: str = "open"  # a name in CORPORA, or a text file
     corpus_size: Annotated[int, Range(2, 10**9)] = 40_000  # sentences
     benchmark: str = "open"  # open, real, sample (a part of open), or "a.tsv,b.tsv"
     dev: str = ""  # a file of pairs that choose, in place of the benchmark's

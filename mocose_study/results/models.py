@@ -93,7 +93,8 @@ def encode_of(name: str, pooling: Pooling | None = None) -> Encode:
     ours = (source / "mocose.json").exists() and not (source / THEIRS).exists()
     if ours or not (source / "modules.json").exists():
         encoder = Encoder.load(source, pooling)
-        encoder.check_pooler()
+        if encoder.pooling == "cls_pooler" and not encoder.pooler_trained:
+            raise InputError(f"{name} has no trained pooler; choose another --pooling.")
         return encoder.encode
     if pooling:
         raise InputError(f"{name} has a pooling of its own; leave --pooling out.")

@@ -91,6 +91,7 @@ def test_bad_input_is_said_before_any_work(mocose, study, monkeypatch, arguments
         assert err.count("\n") == 1
 
 
+SCRIPT = "from mocose_study import cli; cli.main()"
 HELP = {  # what it names, and what would take seconds to import
     "--help": ({*cli.COMMANDS}, {"torch", "pandas"}),
     "run --help": ({"--steps"}, {"datasets", "pandas"}),
@@ -100,8 +101,7 @@ HELP = {  # what it names, and what would take seconds to import
 @pytest.mark.parametrize("asked", HELP)
 def test_help_imports_nothing_that_takes_seconds(asked):
     loaded = "import atexit, sys; atexit.register(lambda: print(*sys.modules)); "
-    script = loaded + "from mocose_study import cli; cli.main()"
-    command = [sys.executable, "-c", script, *asked.split()]
+    command = [sys.executable, "-c", loaded + SCRIPT, *asked.split()]
     told = subprocess.run(command, capture_output=True, text=True).stdout.split()
     named, slow = HELP[asked]
     assert named <= {*told} and not slow & {*told}
@@ -117,8 +117,7 @@ def test_folders_that_the_environment_names_are_absolute(mocose, study, monkeypa
 
 
 def test_closed_output_is_no_error():
-    script = "from mocose_study import cli; cli.main()"
-    command = f"exec {sys.executable} -c '{script}' list profiles >&-"
+    command = f"exec {sys.executable} -c '{SCRIPT}' list profiles >&-"
     assert subprocess.run(command, shell=True).returncode == 0
 
 

@@ -31,7 +31,7 @@ def test_a_saved_run_scores_as_its_run_file_says_whoever_loads_it(saved):
     tables = benchmarks.test_tables(config.benchmark)
     told = pytest.approx(record["metrics"]["sts_avg"], abs=0.1)
     assert evaluate(models.encode_of(str(folder)), tables)["average"] == told
-    with pytest.raises(InputError, match="has no pooler for"):
+    with pytest.raises(InputError, match="has no trained pooler; choose another --po"):
         models.encode_of(str(folder), "cls_pooler")
     (folder / "mocose.json").unlink()  # now it is a folder of sentence-transformers
     other = models.encode_of(str(folder))

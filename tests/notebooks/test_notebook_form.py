@@ -36,6 +36,7 @@ def test_it_is_short_asks_first_answers_early_and_ends_with_the_meaning(notebook
         early = [cell.source for cell in notebook.cells[:6]]
         assert any(re.search(r"^(display\()?answer\(", x, re.M) for x in early)
         assert "## What it means" in last
+        assert any("image/png" in output.get("data", {}) for output in outputs)
 
 
 def test_parameters_are_literals_in_the_first_code_cell(notebook):

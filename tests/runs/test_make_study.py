@@ -106,10 +106,7 @@ HARMS = {
     "data/executed/smoke/04_ema.ipynb": (Path.unlink, change),
     "figures/smoke/04_ema.csv": (Path.unlink, change),
     "notebooks/04_ema.ipynb": (change,),
-    "data/cache/done/smoke/04_ema.json": (
-        Path.unlink,
-        lambda path: path.write_text(""),
-    ),
+    "data/cache/done/smoke/04_ema.json": (Path.unlink, lambda x: x.write_text("")),
 }
 
 
