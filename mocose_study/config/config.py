@@ -23,6 +23,7 @@ MODELS = {  # of text augmentations: the paper's (A.1), but for paraphrases not 
     "back_translation": ("facebook/wmt19-en-de", "facebook/wmt19-de-en"),
 }
 Weight = Annotated[float, Range(0, 100)]  # of a term of a loss
+Positives = Literal["same", "next_sentence", "next_three", "contradiction"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Config(Settings):
     kept_dimensions: Positive | None = None  # whitening; None: all that vary
     vectors: str = "glove/glove.6B.50d.subset.txt.xz"  # a path, or a file of the data
     mlp: Literal["training", "always", "never"] = "training"  # SimCSE's head
-    positives: Literal["same", "next_sentence", "next_three"] = "same"  # SimCSE
+    positives: Positives = "same"  # SimCSE; "contradiction": the supervised one alone
     two_encoders: bool = False  # SimCSE: each view has one
     same_mask: bool = False  # SimCSE: both views have one dropout mask
     mlm_weight: Weight = 0.0  # SimCSE: of the auxiliary masked-word loss

@@ -23,6 +23,7 @@ ALL_PAIRS = " test all"  # how a task's column ends, in which all of its pairs c
 TASKS = {t + ALL_PAIRS: t for t in (*benchmarks.STS, *benchmarks.OPEN_TESTS)}
 PAPERS_METRIC = TASKS | {f"{task} test": task for task in TRANSFER}
 PAPERS_METRIC |= {METRIC: "avg", LAST: "avg", "sts_dev": "STS-B dev"}
+PAPERS_METRIC |= {"sts_wmean": "avg"}  # of the sections whose paper's table has it
 PAPERS_METRIC |= {"transfer_avg": "avg", "transfer_dev_avg": "transfer avg dev"}
 SPEARMAN = (*TASKS, METRIC, LAST, "sts_dev", "outside_avg")
 EMPTY = ["label", "method", "seed", METRIC, LAST]  # columns where there is no run
@@ -58,14 +59,15 @@ def table_of(section: Section, profile: str, seeds=None) -> pd.DataFrame:
     Columns: label, every field of the Config, every metric; nearness_l2: minus the
     distance of alignment and uniformity to `OPTIMUM`; mean_cosine_last: of a sample of
     the dev split, after the last step; distance: equation 4; fixed: the run draws
-    nothing, so that one seed stands for all. Where all sentences have one
-    vector a correlation is undefined; it counts as 0, since such vectors order nothing.
+    nothing, so that one seed stands for all; sts_mean, sts_wmean: `over_subsets`. Where
+    all sentences have one vector a correlation is undefined; it counts as 0, since such
+    vectors order nothing.
     """
     rows = []
     for label, config, record in records(section, profile, seeds):
         metrics = {LAST: record["metrics"][METRIC], **record["metrics"]}
         place = np.array([metrics.get(name) for name in SHAPE], float)
-        row = {"label": label, **record["config"], **metrics}
+        row = {"label": label, **record["config"], **metrics, **over_subsets(metrics)}
         row["nearness_l2 dev"] = -np.linalg.norm(place - OPTIMUM)
         row["best_step"] = record["progress"].get("best_step")
         if history := record["progress"].get("history"):
@@ -75,6 +77,20 @@ def table_of(section: Section, profile: str, seeds=None) -> pd.DataFrame:
         undefined = [k for k, v in row.items() if v is None and k in SPEARMAN]
         rows.append(row | dict.fromkeys(undefined, 0.0))
     return pd.DataFrame(rows, columns=None if rows else EMPTY)
+
+
+def over_subsets(metrics: Mapping[str, float]) -> dict[str, float]:
+    """The mean over the seven tasks, subsets of a task averaged, not pooled.
+
+    STS-B and SICK-R are one set each (SimCSE, appendix B). Empty without these tasks.
+    """
+    means = {}
+    for how in ("mean", "wmean"):
+        ways = ((t, "all" if t in ("STS-B", "SICK-R") else how) for t in benchmarks.STS)
+        names = [f"{task} test {way}" for task, way in ways]
+        if metrics.keys() >= {*names}:
+            means[f"sts_{how}"] = np.array([metrics[x] for x in names], float).mean()
+    return means
 
 
 def paper_of(section: Section, metric: str) -> dict[str, float]:

@@ -17,7 +17,7 @@ from mocose_study.data.git import TIME, code_at
 from mocose_study.data.labelled import TRANSFER, transfer_tasks
 from mocose_study.fast.processor import instruction_sets, processor
 from mocose_study.systems import input_digests, probe
-from mocose_study.systems.base import Fitted
+from mocose_study.systems.base import Fitted, sentences_of
 
 from . import transfer
 
@@ -35,7 +35,9 @@ def measured(
     """
     started = time.monotonic()
     encode, progress = cached(fitted.encode), fitted.progress
-    metrics = scores(encode, config) | probe.measure(encode, config.benchmark)
+    metrics = scores(encode, config, fitted.of_task) | probe.measure(
+        encode, config.benchmark
+    )
     metrics["cosine_spread dev"] = cosine_spread(encode, config)
     if progress.history:
         metrics["sts_last"] = (last := progress.history[-1])["test"]
@@ -53,13 +55,19 @@ def measured(
     }
 
 
-def scores(encode: Encode, config: Config) -> dict[str, float]:
+def scores(encode: Encode, config: Config, of_task=None) -> dict[str, float]:
     """All numbers of the test tasks, and of the transfer tasks.
 
     "sts_avg" is the mean over the test tasks, all pairs of a task pooled. Beside the
-    seven tasks stand pairs that are in no test set: "outside_avg".
+    seven tasks stand pairs that are in no test set: "outside_avg". of_task: as that of
+    `Fitted`.
     """
-    test = evaluate(encode, benchmarks.test_tables(config.benchmark))
+    tables = benchmarks.test_tables(config.benchmark)
+    test = evaluate(encode, tables)
+    if of_task:
+        for name, table in tables.items():
+            test |= evaluate(of_task(sentences_of([table])), {name: table})
+        test["average"] = float(np.mean([test[f"{name} all"] for name in tables]))
     dev = evaluate(encode, benchmarks.dev_tables(config.benchmark, config.dev))
     numbers = {"sts_avg": test.pop("average"), "sts_dev": dev["average"], **test}
     if config.benchmark == "real" and (tables := benchmarks.outside_tables()):

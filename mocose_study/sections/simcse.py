@@ -115,6 +115,23 @@ def simcse_hard_negatives(weights=(0.5, 1.0, 2.0)) -> Points:
     }
 
 
+PAIRS = SUPERVISED | {"hard_negatives": False}
+POSITIVES = {
+    "no labels": SIMCSE | {"paper": "wikipedia, none, full"},
+    "entailment": PAIRS | {"paper": "nli_entailment, none, full"},
+    "contradiction": PAIRS
+    | {"positives": "contradiction", "paper": "nli_contradiction, none, full"},
+    "entailment, hard negatives": SUPERVISED
+    | {"paper": "nli_entailment, contradiction, full"},
+}
+
+
+@section("21_simcse", paper="simcse_table4", small=())
+def simcse_positives(positives=tuple(POSITIVES)) -> Points:
+    """Which labelled pairs make good positives? SimCSE Table 4, as far as NLI goes."""
+    return {name: choose(POSITIVES, name, "kind of pairs") for name in positives}
+
+
 @section("21_simcse", common=SIMCSE, small=())
 def simcse_batch(batch_sizes=(64, 128, 256), rates=(3e-4, 1e-3, 3e-3)) -> Points:
     """Does the batch matter, once the rate suits it? SimCSE A, Table A.1."""

@@ -1,7 +1,18 @@
 """How the vectors of the systems lie, and what they serve for."""
 
+from mocose_study.config import choose
+
 from .section import Points, section
-from .systems import BERT, points_of
+from .systems import BERT, FIRST_LAST, OTHER_TEXT, UNTRAINED, points_of
+
+FLOW, WHITENING = {"method": "flow"}, {"method": "whitening"}
+PROCESSED = {
+    "untrained first-last": UNTRAINED | FIRST_LAST | {"paper": "first_last, "},
+    "flow, other text": FLOW | OTHER_TEXT | {"paper": "flow, nli"},
+    "flow, test sentences": FLOW | FIRST_LAST | {"paper": "flow, target"},
+    "whitening, other text": WHITENING | OTHER_TEXT | {"paper": "whitening, nli"},
+    "whitening, each task": WHITENING | FIRST_LAST | {"paper": "whitening, target"},
+}
 
 
 @section("10_geometry", small=("untrained [CLS]", "SimCSE", "MoCoSE"))
@@ -31,3 +42,22 @@ def transfer(
     for label in named.keys() & points.keys():
         points[label] |= {"paper": f"{named[label]}, {BERT}"}
     return {label: fields | {"transfer": True} for label, fields in points.items()}
+
+
+@section("23_evaluation", paper="simcse_tableC1", small=())
+def postprocessing(systems=tuple(PROCESSED)) -> Points:
+    """On which text should flow and whitening be fitted? SimCSE Table C.1."""
+    return {name: choose(PROCESSED, name, "system") for name in systems}
+
+
+@section("23_evaluation", paper="simcse_tableB3", small=())
+def aggregation(trained=("SimCSE", "SimCSE supervised")) -> Points:
+    """Do systems change places with the way in which subsets are pooled?
+
+    SimCSE Tables B.2 and B.3.
+    """
+    names = {"SimCSE": "simcse, ", "SimCSE supervised": "simcse_supervised, "}
+    points = points_of(trained)
+    for label in names.keys() & points.keys():
+        points[label] |= {"paper": names[label]}
+    return PROCESSED | points

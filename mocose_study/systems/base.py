@@ -26,11 +26,16 @@ REMEMBERED = 100_000  # sentences at most
 
 @dataclass
 class Fitted:
-    """A system ready to be measured: `encode` maps n sentences to (n, dim) float32."""
+    """A system ready to be measured: `encode` maps n sentences to (n, dim) float32.
+
+    of_task: where each test task has a map of its own, gives it for the task's
+    sentences; `encode` serves all others.
+    """
 
     encode: Encode
     progress: Progress = field(default_factory=Progress)
     encoder: Encoder | None = None  # what can be saved, where it is the whole system
+    of_task: Callable[[list[str]], Encode] | None = None
 
 
 class System:
@@ -115,10 +120,14 @@ def check_positions(config: Config, encoder: Encoder, field="max_length") -> Non
 def statistics_texts(config: Config, encoder=None, bar: bool = False) -> list[str]:
     """What whitening and flow learn from: test sentences, or the corpus."""
     if config.statistics == "task":
-        tables = benchmarks.test_tables(config.benchmark).values()
-        sides = (t[side] for t in tables for side in ("sentence1", "sentence2"))
-        return list(dict.fromkeys(sentence for side in sides for sentence in side))
+        return sentences_of(benchmarks.test_tables(config.benchmark).values())
     return list(corpora.load_corpus(config.corpus, config.corpus_size)["sentence"])
+
+
+def sentences_of(tables: Iterable) -> list[str]:
+    """The distinct sentences of tables of pairs."""
+    sides = (t[side] for t in tables for side in ("sentence1", "sentence2"))
+    return list(dict.fromkeys(sentence for side in sides for sentence in side))
 
 
 def documents(config: Config, ids) -> np.ndarray:

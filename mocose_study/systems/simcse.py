@@ -96,6 +96,8 @@ class SimCSE(Model):
 
     @staticmethod
     def contradictions(config: Config):
+        if config.positives == "contradiction":
+            yield "positives = 'contradiction' needs method = 'simcse_supervised'."
         others = config.positives != "same" or config.text_augmentation != "none"
         if config.same_mask and (others or config.crop or config.word_deletion):
             what = "positives, crop, word_deletion and text_augmentation"

@@ -2,6 +2,7 @@
 
 -log of exp(s(h_i, h+_i)) / sum_j (exp(s(h_i, h+_j)) + a^[i = j] exp(s(h_i, h-_j))),
 s = cos / t. `hard_negative_weight` is a. The paper's choice here is `mlp` "always".
+With `positives` "contradiction" (its Table 4) h+ is the contradicted text.
 Deviations: as in `simcse`.
 """
 
@@ -23,7 +24,8 @@ from .base import check_positions
 from .simcse import SimCSE
 
 COLUMNS = ["sent0", "sent1", "hard_neg"]
-OWN = "mlp mlm_weight two_encoders triplets hard_negatives hard_negative_weight"
+OWN = """mlp mlm_weight two_encoders positives triplets hard_negatives
+hard_negative_weight"""
 
 
 def read_triplets(path: Path) -> pd.DataFrame:
@@ -57,9 +59,20 @@ class SupervisedSimCSE(SimCSE):
         """Token ids of the three columns. Raises InputError as `read_triplets`."""
         check_positions(config, encoder)
         frame = read_triplets(data_file(config.triplets))
-        texts = ({"sentence": frame[name].tolist()} for name in COLUMNS)
+        names = (
+            COLUMNS if config.positives == "same" else ["sent0", "hard_neg", "sent1"]
+        )
+        texts = ({"sentence": frame[name].tolist()} for name in names)
         tables = map(datasets.Dataset.from_dict, texts)
         return [tokenized(t, encoder.tokenizer, config.max_length) for t in tables]
+
+    @staticmethod
+    def contradictions(config: Config):
+        if config.positives not in ("same", "contradiction"):
+            yield f"triplets have no positives {config.positives!r}; leave it out."
+        if config.positives == "contradiction" and config.hard_negatives:
+            what = "a contradiction cannot be positive and hard negative at once"
+            yield f"{what}; set hard_negatives = False."
 
     def batch_loss(self, rows: np.ndarray, generator: Generator) -> Scalar:
         first, second, hard = (column[rows]["input_ids"] for column in self.columns)

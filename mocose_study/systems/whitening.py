@@ -1,9 +1,8 @@
 """BERT-whitening (Su et al. 2021, Algorithm 1): x -> (x - mean) W, of covariance 1.
 
-The paper's vectors are first-last averages (`pooling` "first_last"). Deviation: the
-paper computes mean and W for each STS task by itself. Here, with `statistics` "task",
-they come from the test sentences of all tasks together, so that a sentence has one
-vector. No gold score is seen.
+The paper's vectors are first-last averages (`pooling` "first_last"). With `statistics`
+"task" mean and W are computed for each STS task by itself, from its test sentences; for
+other sentences, from those of all tasks together. No gold score is seen.
 """
 
 import numpy as np
@@ -11,6 +10,7 @@ from jaxtyping import Float
 from sklearn.decomposition import PCA
 
 from mocose_lib import InputError
+from mocose_lib.evaluation.sts import Encode
 from mocose_study.config import Config
 
 from .base import Fitted, System, load_encoder, statistics_texts
@@ -45,5 +45,10 @@ class Whitening(System):
     @staticmethod
     def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
         encode = load_encoder(config, device).encode
-        pca = whitening(encode(statistics_texts(config)), config.kept_dimensions)
-        return Fitted(lambda texts: pca.transform(encode(texts)).astype(np.float32))
+
+        def fitted_on(texts: list[str]) -> Encode:
+            pca = whitening(encode(texts), config.kept_dimensions)
+            return lambda texts: pca.transform(encode(texts)).astype(np.float32)
+
+        own = fitted_on if config.statistics == "task" else None
+        return Fitted(fitted_on(statistics_texts(config)), of_task=own)

@@ -14,6 +14,7 @@ from mocose_study.systems import ct
 from mocose_study.systems import simcse_supervised as supervised
 
 SENTENCES = open_sentences(32, start=50)
+PLACES = [(0, 0), (1, 2), (2, 1), (1, 1)]  # columns of triplets
 
 
 @pytest.mark.parametrize("weight", [None, 0.0, 0.5, 1.0])  # None: no hard negatives
@@ -37,6 +38,17 @@ def test_the_supervised_loss_of_a_batch_in_loops(small, tmp_path, weight):
         total -= math.log(e(query[i], keys[i]) / below) / 4
     loss = system.batch_loss(np.arange(4), torch.Generator()).item()
     assert loss == pytest.approx(total, rel=1e-4)
+
+
+def test_contradictions_may_be_the_positives(small, tmp_path):
+    path = str(triplets(tmp_path / "t.tsv", SENTENCES[:30]))
+    options = dict(method="simcse_supervised", triplets=path, hard_negatives=False)
+    usual, swapped = (
+        built(supervised.SupervisedSimCSE, small(positives=kind, **options)).columns
+        for kind in ("same", "contradiction")
+    )
+    same = [usual[i]["input_ids"] == swapped[j]["input_ids"] for i, j in PLACES]
+    assert same == [True, True, True, False]
 
 
 USELESS = {

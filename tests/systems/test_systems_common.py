@@ -66,6 +66,9 @@ IMPOSSIBLE = [
     ("declutr", {"max_length": 9}, "leaves no span of 8 tokens"),
     ("s_simcse", {"dropout_low": 0.3}, "dropout_low = 0.3 is larger than"),
     ("simcse", {"same_mask": True, "crop": 0.1}, "same_mask needs two views"),
+    ("simcse", {"positives": "contradiction"}, "needs method = 'simcse_supervised'"),
+    ("simcse_supervised", {"positives": "next_three"}, "have no positives 'next_thr"),
+    ("simcse_supervised", {"positives": "contradiction"}, "positive and hard negative"),
 ]
 
 

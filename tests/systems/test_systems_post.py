@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 from mocose_lib import Encoder, InputError
+from mocose_lib.evaluation.sts import cosine, spearman
+from mocose_study.data import benchmarks
+from mocose_study.runs.measure import scores
 from mocose_study.systems import fit
-from mocose_study.systems.base import statistics_texts
+from mocose_study.systems.base import sentences_of, statistics_texts
 from mocose_study.systems.whitening import whitening
 from mocose_study.systems.word_vectors import read_vectors
 
@@ -46,6 +49,29 @@ def test_whitening_on_its_own_statistics(small, statistics):
     np.testing.assert_allclose(np.cov(found.T), np.eye(found.shape[1]), atol=1e-4)
     # 16 wide, less one: behind LayerNorms the features of a text sum to 0
     assert found.dtype == np.float32 and found.shape[1] == 15
+
+
+def test_each_test_task_is_whitened_by_its_own_sentences(small):
+    """Scores of the tasks, against Algorithm 1 on each of them, written once more."""
+    config = small(method="whitening", statistics="task", pooling="first_last")
+    fitted = fit(config)
+    found = scores(fitted.encode, config, fitted.of_task)
+    encode = fit(small(method="untrained", pooling="first_last")).encode
+    expected = []
+    for name, table in benchmarks.test_tables(config.benchmark).items():
+        a, b = (encode(table[f"sentence{side}"]).astype(float) for side in (1, 2))
+        values, directions = np.linalg.eigh(np.cov(encode(sentences_of([table])).T))
+        mean = encode(sentences_of([table])).astype(float).mean(0)
+        kept = values > 1e-9 * values[-1]
+        w = directions[:, kept] / np.sqrt(values[kept])
+        similarity = cosine((a - mean) @ w, (b - mean) @ w)
+        expected.append(spearman(similarity, np.asarray(table["score"], float)))
+        # pairs of equal sentences have cosines that rounding alone puts in an order
+        assert found[f"{name} all"] == pytest.approx(expected[-1], abs=0.3)
+    assert found["sts_avg"] == pytest.approx(np.mean(expected), abs=0.1)
+    pooled = scores(fitted.encode, config)
+    assert found["sts_dev"] == pooled["sts_dev"]
+    assert abs(found["snli2017 test all"] - pooled["snli2017 test all"]) > 0.1
 
 
 def test_a_sentence_is_the_average_of_its_known_words(small, tmp_path):
