@@ -1,6 +1,7 @@
 """Text to train on, and its token ids.
 
-A corpus of one's own is a file with one sentence a line (.txt, .txt.xz, .txt.gz).
+A corpus of one's own is a file with one sentence a line (.txt, .txt.xz, .txt.gz), or a
+table with a heading (.tsv), whose every cell is a sentence.
 `datasets` keeps texts and token ids in data/cache, under names made of all that decides
 them.
 """
@@ -31,6 +32,7 @@ CORPORA = {  # files of the package, the data folder or the hub; one sentence a 
     "wiki900k": [f"corpus/wiki_sentences_{i:02}.txt.xz" for i in range(9)],
     "wiki_documents": [f"corpus/wiki_documents_{i:02}.txt.xz" for i in range(10)],
     "wiki1m": ["wiki1m_for_simcse.txt"],
+    "nli": ["nli/nli_triplets_small.tsv"],
 }
 
 
@@ -53,9 +55,13 @@ def read_lines(path: Path) -> Iterator[str]:
 
 
 def text_lines(paths: Sequence[Path]) -> Iterator[str]:
-    """The stripped lines of text files (`read_lines`); "" ends each file."""
+    """The stripped lines, or cells, of text files (`read_lines`); "" ends each file."""
     for path in paths:
-        yield from map(str.strip, read_lines(path))
+        lines = read_lines(path)
+        if path.suffix == ".tsv":
+            next(lines, None)  # the heading
+            lines = (cell for line in lines for cell in line.split("\t"))
+        yield from map(str.strip, lines)
         yield ""
 
 

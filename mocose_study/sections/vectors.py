@@ -6,11 +6,14 @@ from .section import Points, section
 from .systems import BERT, FIRST_LAST, OTHER_TEXT, UNTRAINED, points_of
 
 FLOW, WHITENING = {"method": "flow"}, {"method": "whitening"}
+NLI = OTHER_TEXT | {"corpus": "nli", "corpus_size": 17_640}  # all of its texts
 PROCESSED = {
     "untrained first-last": UNTRAINED | FIRST_LAST | {"paper": "first_last, "},
-    "flow, other text": FLOW | OTHER_TEXT | {"paper": "flow, nli"},
+    "flow, NLI": FLOW | NLI | {"paper": "flow, nli"},
+    "flow, Wikipedia": FLOW | OTHER_TEXT,
     "flow, test sentences": FLOW | FIRST_LAST | {"paper": "flow, target"},
-    "whitening, other text": WHITENING | OTHER_TEXT | {"paper": "whitening, nli"},
+    "whitening, NLI": WHITENING | NLI | {"paper": "whitening, nli"},
+    "whitening, Wikipedia": WHITENING | OTHER_TEXT,
     "whitening, each task": WHITENING | FIRST_LAST | {"paper": "whitening, target"},
 }
 

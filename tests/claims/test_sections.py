@@ -73,7 +73,11 @@ def test_the_points_are_all_rows_of_the_papers_table(name):
     assert not [row for row in missing if not any(x in row for x in OTHER_ENCODERS)]
     assert without.keys() <= rows - points
     named = {point["paper"] for point in section.points.values() if "paper" in point}
-    if name not in ("main_results", "transfer", "postprocessing"):  # which share their systems
+    if name not in (
+        "main_results",
+        "transfer",
+        "postprocessing",
+    ):  # which share their systems
         assert named <= rows
 
 

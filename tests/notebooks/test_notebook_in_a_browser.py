@@ -36,6 +36,8 @@ KNOBS = {
     "21": {"rates": [0.1, 0.3], "shares": [0.4], "temperatures": [0.05, 0.2]}
     | {"weights": [0.7], "mlm_weights": [0.5]},
     "22": {"masks": ["fixed rate", "sampled"], "top": 2},
+    "23": {"systems": ["untrained first-last", "whitening, each task"]}
+    | {"trained": ["SimCSE"]},
     "90": {},
     "99": {"words": ["supported"], "systems": ["MoCoSE"]},
 }
