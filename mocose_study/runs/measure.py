@@ -35,9 +35,8 @@ def measured(
     """
     started = time.monotonic()
     encode, progress = cached(fitted.encode), fitted.progress
-    metrics = scores(encode, config, fitted.of_task) | probe.measure(
-        encode, config.benchmark
-    )
+    metrics = scores(encode, config, fitted.of_task)
+    metrics |= probe.measure(encode, config.benchmark)
     metrics["cosine_spread dev"] = cosine_spread(encode, config)
     if progress.history:
         metrics["sts_last"] = (last := progress.history[-1])["test"]
@@ -59,8 +58,7 @@ def scores(encode: Encode, config: Config, of_task=None) -> dict[str, float]:
     """All numbers of the test tasks, and of the transfer tasks.
 
     "sts_avg" is the mean over the test tasks, all pairs of a task pooled. Beside the
-    seven tasks stand pairs that are in no test set: "outside_avg". of_task: as that of
-    `Fitted`.
+    seven tasks stand pairs that are in no test set: "outside_avg". `of_task`: `Fitted`.
     """
     tables = benchmarks.test_tables(config.benchmark)
     test = evaluate(encode, tables)

@@ -14,7 +14,6 @@ from functools import cache
 import numpy as np
 from jaxtyping import Float, Int
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
@@ -30,7 +29,7 @@ STRENGTHS = (1e-5, 1e-4, 1e-3, 1e-2)  # SentEval's, of the L2 penalty on a mean 
 
 
 def evaluate(encode: Encode, tasks: Benchmark) -> dict[str, float]:
-    """Dev and test accuracy x 100 of each task, and F1 of pairs of two classes.
+    """Dev and test accuracy x 100 of each task.
 
     Columns: split ("all", or "train", "test" and perhaps "dev"), label, and sentence or
     sentence1 and sentence2. A task that cannot be measured gives NaN, and the log says
@@ -51,7 +50,7 @@ def evaluate(encode: Encode, tasks: Benchmark) -> dict[str, float]:
 
 @threadpool_limits.wrap(limits=1)  # with more, small products take ten times as long
 def score(parts: Sequence[Rows], table: Table) -> dict[str, float]:
-    """dev, test and, for pairs of two classes, test F1 of the last, all x 100.
+    """Dev and test accuracy x 100.
 
     `parts` has the vectors of each column. Raises InputError where they are not finite
     or all equal, or a class has too few rows.
@@ -79,11 +78,7 @@ def score(parts: Sequence[Rows], table: Table) -> dict[str, float]:
         best = max(by, key=by.get)
         dev.append(by[best])
         test.append(right(best, last, last, *unseen))
-    scores = {"dev": float(np.mean(dev)), "test": float(np.mean(test))}
-    if len(parts) == 2 and y.max() == 1:
-        rows, guessed = fold == last, guess(best, *sorted([last, *unseen]))
-        scores["test F1"] = 100 * float(f1_score(y[rows], guessed[rows]))
-    return scores
+    return {"dev": float(np.mean(dev)), "test": float(np.mean(test))}
 
 
 def features(parts: Sequence[Rows]) -> Float[np.ndarray, "n features"]:

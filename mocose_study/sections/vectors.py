@@ -59,8 +59,6 @@ def aggregation(trained=("SimCSE", "SimCSE supervised")) -> Points:
 
     SimCSE Tables B.2 and B.3.
     """
-    names = {"SimCSE": "simcse, ", "SimCSE supervised": "simcse_supervised, "}
-    points = points_of(trained)
-    for label in names.keys() & points.keys():
-        points[label] |= {"paper": names[label]}
-    return PROCESSED | points
+    points = points_of(trained).items()
+    names = {label: {"paper": f"{x.get('method', label)}, "} for label, x in points}
+    return PROCESSED | {label: x | names[label] for label, x in points}

@@ -59,10 +59,8 @@ class SupervisedSimCSE(SimCSE):
         """Token ids of the three columns. Raises InputError as `read_triplets`."""
         check_positions(config, encoder)
         frame = read_triplets(data_file(config.triplets))
-        names = (
-            COLUMNS if config.positives == "same" else ["sent0", "hard_neg", "sent1"]
-        )
-        texts = ({"sentence": frame[name].tolist()} for name in names)
+        order = (0, 1, 2) if config.positives == "same" else (0, 2, 1)
+        texts = ({"sentence": frame[COLUMNS[i]].tolist()} for i in order)
         tables = map(datasets.Dataset.from_dict, texts)
         return [tokenized(t, encoder.tokenizer, config.max_length) for t in tables]
 

@@ -24,6 +24,7 @@ from texts import ROOT, wait_for
 
 from mocose_lib import InputError
 from mocose_study.config import configure
+from mocose_study.fast import processor
 from mocose_study.runs import progress
 from mocose_study.runs import study as make
 from mocose_study.sections import SECTIONS
@@ -187,6 +188,7 @@ def test_a_trial_measures_some_steps(study, monkeypatch):
 
 
 def test_what_a_study_lacks_is_one_sentence_before_it_starts(folder, monkeypatch):
+    monkeypatch.setattr(processor, "instruction_sets", lambda: ["amx_bf16"])
     before = sorted(folder.rglob("*"))
     with pytest.raises(InputError, match="give the encoder 'google-bert/bert-base-unc"):
         make.study("base", "04", 0)
