@@ -20,9 +20,9 @@ LIBRARY_NEEDS = set(
 # The aims, in all lines, are 1,400 for the library, 6,700 for both packages and 7,000
 # for tests. Only lines of code, without blank lines, comments, docstrings, meet them.
 # What you add raises them by what it needs; your commit says why. Packing does not pay.
-LINES = {"library": 1_661, "both": 8_925, "tests": 8_362, "file": 230, "function": 42}
-CODE = {"library": 1_140, "both": 5_913, "tests": 6_318}
-STATEMENTS = {"library": 1_164, "both": 5_845, "tests": 5_881}
+LINES = {"library": 1_661, "both": 8_932, "tests": 8_343, "file": 230, "function": 42}
+CODE = {"library": 1_140, "both": 5_918, "tests": 6_299}
+STATEMENTS = {"library": 1_164, "both": 5_848, "tests": 5_883}
 
 
 def sources(folder: Path) -> list[Path]:

@@ -47,18 +47,25 @@ def transfer(
     return {label: fields | {"transfer": True} for label, fields in points.items()}
 
 
-@section("23_evaluation", paper="simcse_tableC1", small=())
-def postprocessing(systems=tuple(PROCESSED)) -> Points:
-    """On which text should flow and whitening be fitted? SimCSE Table C.1."""
+def processed(systems) -> Points:
     return {name: choose(PROCESSED, name, "system") for name in systems}
 
 
+@section("23_evaluation", paper="simcse_tableC1", small=())
+def postprocessing(systems=tuple(PROCESSED)) -> Points:
+    """On which text should flow and whitening be fitted? SimCSE Table C.1."""
+    return processed(systems)
+
+
 @section("23_evaluation", paper="simcse_tableB3", small=())
-def aggregation(trained=("SimCSE", "SimCSE supervised")) -> Points:
+def aggregation(
+    systems=tuple(PROCESSED), trained=("SimCSE", "SimCSE supervised")
+) -> Points:
     """Do systems change places with the way in which subsets are pooled?
 
     SimCSE Tables B.2 and B.3.
     """
-    points = points_of(trained).items()
-    names = {label: {"paper": f"{x.get('method', label)}, "} for label, x in points}
-    return PROCESSED | {label: x | names[label] for label, x in points}
+    points = dict(processed(systems))
+    for label, fields in points_of(trained).items():
+        points[label] = fields | {"paper": f"{fields.get('method', label)}, "}
+    return points

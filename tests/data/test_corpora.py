@@ -83,11 +83,8 @@ def test_a_useless_corpus_is_one_sentence(study, monkeypatch, name, content, tol
 
 def test_each_cell_of_a_table_is_a_sentence_but_its_heading(study):
     (path := study / "mine.tsv").write_text("a\tb\nOne.\tTwo.\nThree.\t\n")
-    assert corpora.load_corpus(str(path), 3)["sentence"][:] == [
-        "One.",
-        "Two.",
-        "Three.",
-    ]
+    found = corpora.load_corpus(str(path), 3)["sentence"][:]
+    assert found == ["One.", "Two.", "Three."]
 
 
 # --- the cache ---
