@@ -22,9 +22,8 @@ LAST = "sts_last"  # the same of the weights after the last step
 ALL_PAIRS = " test all"  # how a task's column ends, in which all of its pairs count
 TASKS = {t + ALL_PAIRS: t for t in (*benchmarks.STS, *benchmarks.OPEN_TESTS)}
 PAPERS_METRIC = TASKS | {f"{task} test": task for task in TRANSFER}
-PAPERS_METRIC |= {METRIC: "avg", LAST: "avg", "sts_dev": "STS-B dev"}
-PAPERS_METRIC |= {"sts_wmean": "avg"}  # of the sections whose paper's table has it
-PAPERS_METRIC |= {"transfer_avg": "avg", "transfer_dev_avg": "transfer avg dev"}
+PAPERS_METRIC |= dict.fromkeys((METRIC, LAST, "sts_wmean", "transfer_avg"), "avg")
+PAPERS_METRIC |= {"sts_dev": "STS-B dev", "transfer_dev_avg": "transfer avg dev"}
 SPEARMAN = (*TASKS, METRIC, LAST, "sts_dev", "outside_avg")
 EMPTY = ["label", "method", "seed", METRIC, LAST]  # columns where there is no run
 SHAPE = ("alignment dev", "uniformity dev")
@@ -60,8 +59,7 @@ def table_of(section: Section, profile: str, seeds=None) -> pd.DataFrame:
     distance of alignment and uniformity to `OPTIMUM`; mean_cosine_last: of a sample of
     the dev split, after the last step; distance: equation 4; fixed: the run draws
     nothing, so that one seed stands for all; sts_mean, sts_wmean: `over_subsets`. Where
-    all sentences have one vector a correlation is undefined; it counts as 0, since such
-    vectors order nothing.
+    all vectors are equal a correlation is undefined, and counts as 0: no order.
     """
     rows = []
     for label, config, record in records(section, profile, seeds):

@@ -61,11 +61,7 @@ def scores(encode: Encode, config: Config, of_task=None) -> dict[str, float]:
     seven tasks stand pairs that are in no test set: "outside_avg". `of_task`: `Fitted`.
     """
     tables = benchmarks.test_tables(config.benchmark)
-    test = evaluate(encode, tables)
-    if of_task:
-        for name, table in tables.items():
-            test |= evaluate(of_task(sentences_of([table])), {name: table})
-        test["average"] = float(np.mean([test[f"{name} all"] for name in tables]))
+    test = by_task(of_task, tables) if of_task else evaluate(encode, tables)
     dev = evaluate(encode, benchmarks.dev_tables(config.benchmark, config.dev))
     numbers = {"sts_avg": test.pop("average"), "sts_dev": dev["average"], **test}
     if config.benchmark == "real" and (tables := benchmarks.outside_tables()):
@@ -76,6 +72,13 @@ def scores(encode: Encode, config: Config, of_task=None) -> dict[str, float]:
             numbers[name] = float(np.mean([accuracy[f"{t} {split}"] for t in TRANSFER]))
         numbers |= accuracy
     return numbers
+
+
+def by_task(of_task, tables: benchmarks.Tables) -> dict[str, float]:
+    """As `evaluate`, with an encoder for each task."""
+    parts = [evaluate(of_task(sentences_of([t])), {x: t}) for x, t in tables.items()]
+    mean = {"average": float(np.mean([part["average"] for part in parts]))}
+    return {name: x for part in parts for name, x in part.items()} | mean
 
 
 def cosine_spread(encode: Encode, config: Config) -> float:

@@ -28,8 +28,7 @@ REMEMBERED = 100_000  # sentences at most
 class Fitted:
     """A system ready to be measured: `encode` maps n sentences to (n, dim) float32.
 
-    of_task: where each test task has a map of its own, gives it for the task's
-    sentences; `encode` serves all others.
+    of_task: where each test task has its own `encode`, gives it for the sentences.
     """
 
     encode: Encode

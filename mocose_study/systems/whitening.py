@@ -10,7 +10,7 @@ from jaxtyping import Float
 from sklearn.decomposition import PCA
 
 from mocose_lib import InputError
-from mocose_lib.evaluation.sts import Encode
+from mocose_lib.evaluation.sts import Encode, cached
 from mocose_study.config import Config
 
 from .base import Fitted, System, load_encoder, statistics_texts
@@ -44,11 +44,11 @@ class Whitening(System):
 
     @staticmethod
     def fit(config: Config, checkpoint=None, device="cpu", bar=True) -> Fitted:
-        encode = load_encoder(config, device).encode
+        encode = cached(load_encoder(config, device).encode)  # each map asks again
 
         def fitted_on(texts: list[str]) -> Encode:
             pca = whitening(encode(texts), config.kept_dimensions)
             return lambda texts: pca.transform(encode(texts)).astype(np.float32)
 
-        own = fitted_on if config.statistics == "task" else None
-        return Fitted(fitted_on(statistics_texts(config)), of_task=own)
+        of_task = fitted_on if config.statistics == "task" else None
+        return Fitted(fitted_on(statistics_texts(config)), of_task=of_task)
