@@ -70,25 +70,24 @@ def simcse_objective(objectives=tuple(OBJECTIVES)) -> Points:
     return points
 
 
-@section("21_simcse", paper="simcse_table6", common=SIMCSE, small=("MLP in training",))
-def simcse_pooling(mlps=("always", "training", "never")) -> Points:
-    """With which pooling and head should SimCSE be trained and measured?
+HEADS = {
+    "MLP": ({"mlp": "always"}, "cls_pooler"),
+    "MLP in training": ({"mlp": "training"}, "cls_pooler_train_only"),
+    "no MLP": ({"mlp": "never"}, "cls"),
+    "first-last": ({"mlp": "never", "pooling": "first_last"}, "first_last"),
+}
 
-    SimCSE Table 6.
-    """
-    known = {
-        "always": ("MLP", "cls_pooler"),
-        "training": ("MLP in training", "cls_pooler_train_only"),
-        "never": ("no MLP", "cls"),
-    }
+
+@section("21_simcse", paper="simcse_table6", common=SIMCSE, small=("MLP in training",))
+def simcse_pooling(heads=tuple(HEADS)) -> Points:
+    """Which pooling, and which head in training and after it? SimCSE Table 6."""
     points = {}
-    for name in mlps:
-        label, paper = choose(known, name, "mlp")
-        points[label] = {"mlp": name, "paper": f"{paper}, simcse"}
-        own = SUPERVISED | {"mlp": name, "paper": f"{paper}, simcse_supervised"}
-        points[f"supervised: {label}"] = own
-    mean = {"mlp": "never", "pooling": "first_last", "paper": "first_last, simcse"}
-    return points | {"first-last": mean}
+    for name in heads:
+        fields, paper = choose(HEADS, name, "head")
+        points[name] = fields | {"paper": f"{paper}, simcse"}
+        own = SUPERVISED | fields | {"paper": f"{paper}, simcse_supervised"}
+        points[f"supervised: {name}"] = own
+    return points
 
 
 @section("21_simcse", paper="simcse_tableD1", common=SUPERVISED, small=())
