@@ -20,7 +20,6 @@ WITHOUT_POINT = {
         "glove, own": "word vectors are compared in Table 1",
         "skip_thought, own": "no open model of the time",
     },
-    "simcse_table6": {"first_last, simcse_supervised": "it is as good as the others"},
     "simcse_table7": {"contradiction+neutral, 1.0": "the triplets have no neutral"},
 }
 CT = {"method": "ct", "pooling": "mean"}
