@@ -19,7 +19,7 @@ KNOBS = {
     "00": {"steps": 20},
     "01": {"decays": [0.6, 0.9], "queue_size": 256, "epsilons": [1e-8]},
     "02": {"systems": ["SimCSE", "CT"], "rates": [2e-3], "lengths": [3], "changes": {}},
-    "03": SYSTEMS,
+    "03": {"systems": ["SimCSE"], "seeds": [0]},  # two minutes for each run
     "04": {"decays": [0.6, 0.7]},
     "05": {"projection_layers": [1], "predictor_layers": [0, 2], "widths": [384]},
     "06": {"augmentations": ["none", "typos"], "epsilons": [0.0, 1e-7]},
@@ -48,7 +48,7 @@ RAN = """() => {
     const told = [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')];
     return told.length && told.every(x => /\\d/.test(x.innerText));
 }"""
-WAIT = 240_000  # milliseconds, for a kernel that starts on a busy machine
+WAIT = 600_000  # milliseconds, for notebooks that train on a busy machine
 
 pytestmark = pytest.mark.slow
 
