@@ -7,11 +7,14 @@ from .settings import Settings
 
 
 def learning_rate(step: int, steps: int, warmup: int) -> float:
-    """Factor on the peak rate after `step` steps: the smaller one of two lines.
+    """Factor on the peak rate after `step` steps: a linear rise, then a fall to 0.
 
-    One rises over the warm-up, at most over all steps; one falls to 0 over all steps.
+    The warm-up takes all steps where it is longer than the training.
     """
-    return min((step + 1) / max(1, min(warmup, steps)), 1.0, 1 - step / steps)
+    warmup = min(warmup, steps)
+    if step < warmup:
+        return (step + 1) / warmup
+    return 1 - (step - warmup) / max(1, steps - warmup)
 
 
 def make_optimizer(settings: Settings, trained: list) -> AdamW:
@@ -28,8 +31,8 @@ def make_optimizer(settings: Settings, trained: list) -> AdamW:
 class TransformersAdamW(AdamW):
     """AdamW as transformers 4 had it, which the authors used.
 
-    Epsilon is added before the bias correction of the second moment: torch's epsilon
-    over the root of that correction. The weights decay after the step.
+    It adds epsilon to the root of the uncorrected second moment, so torch's `eps` is
+    epsilon / sqrt(1 - beta2 ** step). The weights decay after the step.
     """
 
     @torch.no_grad()

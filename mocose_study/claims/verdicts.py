@@ -119,7 +119,7 @@ def judge(claim: Claim, runs: pd.DataFrame, level: float = LEVEL) -> Verdict:
         strict = {label: difference(a, sides[label], stricter) for label in claim.b}
         word = _word(claim, list(effects.values()), list(strict.values()))
         if word == CONTRADICTED and claim.rule == "best":  # the rival that decides it
-            effects = strict
+            effects, level = strict, stricter
             nearest = min(strict, key=lambda label: strict[label].high)
         reason = f"best rival: {nearest}" if len(claim.b) > 1 else ""
         below = effects[nearest].high < claim.margin

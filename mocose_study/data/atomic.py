@@ -29,9 +29,10 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> Path:
     return path
 
 
-def sweep(folder: Path, name: str = "*") -> None:
-    """Removes what killed processes of this machine left of files called `name`."""
-    for part in folder.rglob(f".{name}.{HOST}.*"):
+def sweep(folder: Path, name: str = "") -> None:
+    """Removes what killed processes of this machine left: of a file, or anywhere."""
+    look = folder.glob if name else folder.rglob
+    for part in look(f".{name or '*'}.{HOST}.*"):
         writer = part.suffix[1:]
         if writer.isdigit() and not psutil.pid_exists(int(writer)):
             part.unlink(missing_ok=True)

@@ -119,13 +119,13 @@ def asking_the_hub(what: str, instead: str = "give a local folder with --data"):
 def revision_on_hub(repository: str, kind: str = "model") -> str | None:
     """The commit of a repository ("model" or "dataset") where none is named, or None.
 
-    It is that of the copy on this machine, else the newest, which is asked once.
+    It is that of the newest copy on this machine, else the hub's, asked once.
     """
     name = f"{kind}s--{repository.replace('/', '--')}"
-    main = Path(constants.HF_HUB_CACHE, name, "refs", "main")
-    try:
-        if main.is_file():
-            return main.read_text().strip()
+    copies = Path(constants.HF_HUB_CACHE, name, "snapshots").glob("*")
+    try:  # a copy that was fetched by its commit has no refs/main
+        if newest := max(copies, key=os.path.getmtime, default=None):
+            return newest.name
         return huggingface_hub.repo_info(repository, repo_type=kind, timeout=10).sha
     except Exception:  # no network, no such repository, a name that none can have
         return None

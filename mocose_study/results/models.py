@@ -131,11 +131,17 @@ def measure(encode: Encode, pairs: Mapping, with_transfer=False) -> dict[str, fl
 
 
 def untrained(config: Config) -> float | None:
-    """The `sts_avg` of a run's encoder before its training; None where it has none."""
+    """The `sts_avg` of a run's encoder before its training; None where it has none.
+
+    A pooler that is drawn by chance gives vectors only when it is trained.
+    """
     if "encoder" not in SYSTEMS[config.method].reads:
         return None
-    encode = load_encoder(config, "cpu").encode
-    return evaluate(encode, benchmarks.test_tables(config.benchmark))["average"]
+    encoder = load_encoder(config, "cpu")
+    if config.pooling == "cls_pooler" and not encoder.pooler_trained:
+        return None
+    tables = benchmarks.test_tables(config.benchmark)
+    return evaluate(encoder.encode, tables)["average"]
 
 
 def gain(before: float | None, after: float | None) -> str:

@@ -41,12 +41,12 @@ class Opened:
     def __init__(self, section: Section, profile: str, seeds=None):
         self.section, self.profile, self.seeds = self.asked = section, profile, seeds
 
-    @property
-    def own(self) -> bool:
-        """Whether seeds, changes or points are not the study's."""
+    def own(self, part: bool) -> bool:
+        """Whether seeds, changes or points (`part`: fewer, too) are not the study's."""
         study = SECTIONS[self.section.name]
-        others = self.section.points.keys() - study.points.keys()
-        return bool(self.seeds or others or self.section.common != study.common)
+        ours, whole = self.section.points.keys(), study.points.keys()
+        other = ours != whole if part else ours - whole
+        return bool(self.seeds or other or self.section.common != study.common)
 
     @property
     def runs(self) -> pd.DataFrame:
@@ -59,7 +59,7 @@ class Opened:
 
     def make(self) -> None:
         """Makes the missing runs: the study's own in data/runs, others in runs/."""
-        ours = set(SECTIONS[self.section.name].configs(self.profile, self.seeds))
+        ours = set(SECTIONS[self.section.name].configs(self.profile))
         missing = self.missing()
         run_grid([c for c in missing if c in ours], self.profile)
         own = [c for c in missing if c not in ours]

@@ -16,8 +16,8 @@ def saved(draw: Callable) -> Callable:
 
     `draw` gives a figure, its table, and a name or None. They become .svg and .csv in
     figures/<profile>, the same bytes from the same runs; those of one's own seeds,
-    changes or points in runs/<profile>/figures. `stem` is the whole name of the files,
-    in place of number, section and name.
+    changes or points, or of a part of the study's, in runs/<profile>/figures. `stem`
+    names the files of a part that the study draws.
     """
 
     @wraps(draw)
@@ -29,7 +29,8 @@ def saved(draw: Callable) -> Callable:
         figure, table, name = made
         parts = (opened.section.notebook[:2], opened.section.name, name)
         folder = study_folder() / "figures" / opened.profile
-        folder = own_folder(opened.profile) / "figures" if opened.own else folder
+        if opened.own(part=not stem):
+            folder = own_folder(opened.profile) / "figures"
         path = folder / (stem or "_".join(filter(None, parts)))
         try:
             folder.mkdir(parents=True, exist_ok=True)

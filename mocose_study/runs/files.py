@@ -29,7 +29,8 @@ def run_ids(configs: Iterable[Config]) -> list[str]:
     known, names = {}, []
     for config in configs:
         reads = choose(SYSTEMS, config.method, "method").reads
-        fields = attrgetter("method", "benchmark", "dev", "transfer", *reads)
+        kinds = ("method", "benchmark", "dev", "transfer", "text_augmentation")
+        fields = attrgetter(*kinds, *reads)
         if (named := fields(config)) not in known:
             known[named] = json.dumps(input_digests(config), sort_keys=True)
         digits = sources.digest(config.identity() + known[named])[:12]

@@ -1,7 +1,7 @@
 """The study at a profile: the runs of its notebooks, then the notebooks that wait.
 
-A notebook waits where it, its executed copy, a figure or a run of it is not as it was
-when the notebook was last executed. Its marker has their checksums.
+A notebook waits where it, its executed copy, a figure of it or a run that it shows is
+not as it was when the notebook was last executed. Its marker has their checksums.
 """
 
 import json
@@ -114,12 +114,15 @@ def plan(profile: str, records: dict[Config, dict | None], workers: int) -> str:
 def files_of(notebook: str, profile: str) -> dict[str, str]:
     """Checksums of a notebook's source, executed copy, figures and runs.
 
-    One without sections, such as the ledger, has the runs of all.
+    Its runs are those of its sections and of others that it names. One without
+    sections, such as the ledger, has the runs of all.
     """
-    own, folder = sections_of(notebook) or SECTIONS, study_folder()
-    runs = run_files((c for x in own for c in SECTIONS[x].configs(profile)), profile)
-    figures = sorted(folder.glob(f"figures/{profile}/{notebook[:2]}_*"))
+    own, folder = sections_of(notebook), study_folder()
     source, made, _ = places(notebook, profile)
+    text = source.read_text(encoding="utf-8")
+    shown = [x for x in SECTIONS if not own or x in own or f'"{x}\\"' in text]
+    runs = run_files((c for x in shown for c in SECTIONS[x].configs(profile)), profile)
+    figures = sorted(folder.glob(f"figures/{profile}/{notebook[:2]}_*"))
     there = filter(Path.is_file, (source, made, *figures, *runs.values()))
     return {str(path.relative_to(folder)): sha256(path) for path in there}
 

@@ -1,4 +1,4 @@
-"""The search of rate and length: as many tries for all; of near ones, three seeds."""
+"""The search of rate and length, as many tries for all; in ties of 0.1, three seeds."""
 
 from mocose_study.config import choose
 

@@ -156,10 +156,9 @@ def test_a_systems_best_rate_and_length_are_what_dev_liked_best(profile, steps):
     # at mini the pace's length is the only one that all systems have tried
     for table, part in ((size.at_pace, dev.query("steps == 300")), (size.best, dev)):
         for system, own in part.groupby("system"):
-            near = own[own[100] > own[100].max() - 1.5]  # two more seeds decide
-            assert near.notna().all(axis=None)
+            tied = own[own[100] > own[100].max() - 0.1]  # two more seeds decide
             best = size.fields | table.get(system, {})
-            assert near.mean(axis=1).idxmax() == (system, best["steps"], best["lr"])
+            assert tied.mean(axis=1).idxmax() == (system, best["steps"], best["lr"])
 
 
 def test_the_decays_of_a_table_stand_in_order():

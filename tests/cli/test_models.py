@@ -11,6 +11,7 @@ from texts import SENTENCES, full, hashed_words
 from mocose_lib import Encoder, InputError, evaluate
 from mocose_study.cli import run as command
 from mocose_study.cli.run import Run
+from mocose_study.config import vary
 from mocose_study.data import benchmarks, encoders, labelled
 from mocose_study.results import models
 from mocose_study.runs import run as runs
@@ -50,6 +51,8 @@ def test_a_run_ends_with_what_it_has_brought(capsys, saved):
     assert models.gain(before, 50.0) == told
     gain = models.gain(before, record["metrics"]["sts_avg"])
     assert capsys.readouterr().out.splitlines()[-1] == gain
+    none = {"encoder": "tiny", "pooling": "cls_pooler"}  # it has no pooler
+    assert models.untrained(vary(config, **none)) is None
 
 
 def test_the_card_says_what_it_is(saved):

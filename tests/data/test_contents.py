@@ -1,5 +1,6 @@
 """Whatever decides a run's numbers is part of its name, by content."""
 
+import os
 import shutil
 
 import farm
@@ -8,6 +9,7 @@ import pytest
 from mocose_study.config import Config, InputError, configure
 from mocose_study.data import contents, encoders
 from mocose_study.data.sources import revision_on_hub
+from mocose_study.runs.files import run_ids
 from mocose_study.systems import SYSTEMS
 
 READS = ("encoder", "corpus")
@@ -79,9 +81,10 @@ def test_an_encoder_of_the_hub_is_named_by_its_revision(tmp_path, monkeypatch):
 
 def test_the_revision_is_that_of_the_copy_on_this_machine(tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    refs = tmp_path / "datasets--farm--text" / "refs"
-    refs.mkdir(parents=True)
-    (refs / "main").write_text("f00\n")
+    for when, commit in enumerate(("f01", "f00")):  # fetched by it: there is no refs
+        copy = tmp_path / "datasets--farm--text" / "snapshots" / commit
+        copy.mkdir(parents=True)
+        os.utime(copy, (when, when))
     assert revision_on_hub("farm/text", "dataset") == "f00"
     assert revision_on_hub("farm/nothing", "dataset") is None
 
@@ -94,6 +97,13 @@ def test_what_the_hub_alone_has_is_named_by_its_commit(monkeypatch):
         seen.append(contents.digests(configure("base"), ("corpus", "triplets")))
     for what, number in {"corpus": 3, "triplets": 3, "benchmark": 1}.items():
         assert len({digests[what] for digests in seen}) == number
+
+
+def test_a_runs_name_does_not_hang_on_the_runs_beside_it(monkeypatch):
+    monkeypatch.setattr(encoders, "revision_on_hub", lambda name: None)
+    kinds = ("none", "typos", "synonym", "paraphrase")
+    configs = [Config(text_augmentation=kind) for kind in kinds]
+    assert run_ids(configs) == [run_ids([config])[0] for config in configs]
 
 
 def test_no_run_of_an_offline_profile_asks_a_hub(monkeypatch):

@@ -58,8 +58,8 @@ def test_an_epoch_has_each_row_at_most_once_and_an_order_of_its_own():
 def test_warmup_and_linear_decay_by_hand():
     rates = [learning_rate(step, 100, 0) for step in (0, 25, 99, 100)]
     assert rates == [1.0, 0.75, pytest.approx(0.01), 0.0]
-    rates = [learning_rate(step, 100, 4) for step in (0, 1, 3, 4)]
-    assert rates == [0.25, 0.5, 0.97, 0.96]
+    rates = [learning_rate(step, 100, 4) for step in (0, 1, 3, 4, 52, 100)]
+    assert rates == [0.25, 0.5, 1.0, 1.0, 0.5, 0.0]
     # a warm-up that is longer than the training is cut to it
     assert learning_rate(1, 4, 100) == learning_rate(1, 4, 4) == 0.5
     assert Settings(steps=10, warmup_steps=100).warmup_steps == 100

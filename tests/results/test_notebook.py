@@ -38,8 +38,11 @@ def test_some_runs_make_table_figure_and_verdicts(study):
     stems = ("04_ema", "04_ema_score_curves")
     assert own == {stem + end for stem in stems for end in (".svg", ".csv")}
     assert open_section("ema", decays=[0.85]).figure()  # a part of the study's points
-    drawn = [path.name for path in (study / "figures" / "tiny").iterdir()]
-    assert sorted(drawn) == ["04_ema.csv", "04_ema.svg"]
+    assert not (study / "figures").exists()
+    assert open_section("ema", decays=[0.85]).figure(stem="04_part")
+    assert open_section("ema").figure()
+    drawn = {path.stem for path in (study / "figures" / "tiny").iterdir()}
+    assert drawn == {"04_ema", "04_part"}
     twice = open_section("ema", "tiny", [0, 0, 1]).runs["seed"]
     assert [*twice] == [0] * 3 + [1] * 3
     assert "3 of 5 seeds" in opened.verdicts().data
@@ -80,8 +83,9 @@ def test_runs_of_the_study_and_ones_own_go_to_different_folders(study, monkeypat
     open_section("ema", "quick", decays=[0.5, 0.6], run_missing=True)
     own = tables.own_folder("quick")
     assert made == {None: [0.5], own: [(0.75, 0.95), 0.6]}
-    open_section("ema", "quick", changes={"steps": 7}, run_missing=True)
-    assert made == {None: [], own: [0.5, 0.85]}
+    for others in ({"changes": {"steps": 7}}, {"seeds": [77]}):
+        open_section("ema", "quick", run_missing=True, **others)
+        assert made == {None: [], own: [0.5, 0.85]}
 
 
 def test_own_numbers_stand_among_the_papers(study):

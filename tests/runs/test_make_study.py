@@ -141,6 +141,15 @@ def test_what_is_missing_changed_or_old_is_made(folder, capsys, monkeypatch):
     assert not (folder / "x").exists()
 
 
+def test_a_notebook_waits_for_the_runs_of_another_section_that_it_shows(folder):
+    book = nbformat.read(folder / "notebooks" / "04_ema.ipynb", 4)
+    book.cells.append(new_code_cell('other = "pace"'))
+    nbformat.write(book, folder / "notebooks" / "04_ema.ipynb")
+    before = make.files_of("04_ema", "smoke")
+    write(SECTIONS["pace"].configs("smoke")[0], profile="smoke")
+    assert len(make.files_of("04_ema", "smoke")) == len(before) + 1
+
+
 def test_a_notebook_that_fails_is_named_with_the_reason(folder):
     book = nbformat.read(folder / "notebooks" / "04_ema.ipynb", 4)
     book.cells.append(new_code_cell("1 / 0"))
