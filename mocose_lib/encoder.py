@@ -1,6 +1,7 @@
 """A pre-trained encoder as a map from sentences to vectors."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import chain
 from typing import Annotated, Literal
 
@@ -15,6 +16,7 @@ from .settings import InputError, Positive, Range, Settings, Share, check
 from .shapes import Ids, Mask, Positions, Vectors, Words
 
 Pooling = Literal["cls", "cls_pooler", "mean", "first_last"]
+Length = Annotated[int, Range(3)]  # in tokens: two of them are [CLS] and [SEP]
 FIRST_TOKEN = ("cls", "cls_pooler")  # poolings that read the first token alone
 
 
@@ -50,12 +52,11 @@ class Encoder(nn.Module):
 
     def __init__(self, model: nn.Module, tokenizer, pooling="cls", max_length=128):
         super().__init__()
-        check("pooling", pooling, Pooling)
-        check("max_length", max_length, Annotated[int, Range(3)])
-        self.model, self.tokenizer, self.pooling = model, tokenizer, pooling
+        self.model, self.tokenizer = model, tokenizer
+        self.pooling = check("pooling", pooling, Pooling)
         self.offset, rows = position_rows(model)
         self.positions = rows - self.offset
-        self.max_length = min(max_length, self.positions)
+        self.max_length = min(check("max_length", max_length, Length), self.positions)
         self.width = model.config.hidden_size
         self.layer_norm_eps = getattr(model.config, "layer_norm_eps", 1e-12)
         self.initializer_range = getattr(model.config, "initializer_range", 0.02)
@@ -64,27 +65,18 @@ class Encoder(nn.Module):
         self.dropout = 0.0  # the rate that `load` was asked for
 
     @classmethod
-    def load(
-        cls,
-        name,
-        pooling=None,
-        layers=None,
-        dropout=0.1,
-        max_length=None,
-        revision=None,
-    ) -> "Encoder":
-        """Loads a folder or a model of the hub, with `layers` layers (None: all).
+    def load(cls, name, pooling=None, dropout=0.1, max_length=None) -> "Encoder":
+        """Loads a folder, or a model of the hub.
 
         `max_length` is in tokens. None takes the pooling and the length that `save` or
         sentence-transformers left there, else "cls" and 128. A named pooling takes the
         place of their modules. Nothing there is executed. Raises InputError for what is
         not there, damaged, unlike BERT, or has modules that are not applied here.
         """
-        check("dropout", dropout, Share)
+        dropout = check("dropout", dropout, Share)
         with readable(name):
-            noted = saving.noted(name, pooling, revision)
-            where = {"revision": revision, "subfolder": noted["subfolder"]}
-            model, tokenizer, pooler = open_model(name, layers, dropout, **where)
+            noted = saving.noted(name, pooling)
+            model, tokenizer, pooler = open_model(name, dropout, noted["subfolder"])
             length = noted["max_length"] if max_length is None else max_length
             encoder = cls(model, tokenizer, pooling or noted["pooling"], length)
             if pooler := noted["pooler"] or pooler:
@@ -146,11 +138,10 @@ class Encoder(nn.Module):
     @torch.no_grad()
     def _check_differ(self, training: bool, orders, what: str, instead: str) -> None:
         """Raises InputError where passes with these orders of positions are equal."""
-        before, ids = self.training, torch.arange(3, device=self.device).expand(16, 3)
-        self.train(training)
-        with torch.random.fork_rng():
+        ids = torch.arange(3, device=self.device).expand(16, 3)
+        with modes_kept(self), torch.random.fork_rng():
+            self.train(training)
             one, other = (self(self.words(ids), ids >= 0, order) for order in orders)
-        self.train(before)
         if torch.equal(one, other):
             kind = self.model.config.model_type
             raise InputError(f"{what} {kind}; {instead}, or take a model like BERT.")
@@ -191,8 +182,7 @@ class Encoder(nn.Module):
         ids = self.tokenize(list(place))
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
         vectors = np.empty((len(ids), self.width), np.float32)
-        training = self.training
-        try:
+        with modes_kept(self):
             self.eval()
             for start in range(0, len(order), batch_size):
                 rows = order[start : start + batch_size]
@@ -201,9 +191,18 @@ class Encoder(nn.Module):
                 pooled = self(*(distort(*given) if distort else given))
                 pooled = self.pooler(pooled) if self.pooling == "cls_pooler" else pooled
                 vectors[rows] = pooled.float().cpu().numpy()
-        finally:
-            self.train(training)
         return vectors[[place[sentence] for sentence in sentences]]
+
+
+@contextmanager
+def modes_kept(module: nn.Module) -> Iterator[None]:
+    """Training or not: each part of a module is afterwards what it was before."""
+    modes = [(part, part.training) for part in module.modules()]
+    try:
+        yield
+    finally:
+        for part, training in modes:
+            part.training = training
 
 
 def listed(sentences: Iterable[str]) -> list[str]:

@@ -5,14 +5,13 @@ import os
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
 
 import torch
 from torch import nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers.utils import logging as notices
 
-from .settings import InputError, Range, check
+from .settings import InputError
 
 log = logging.getLogger(__name__)
 MOST_LAYERS = 1000  # a larger number is a damaged one, and takes minutes to build
@@ -37,27 +36,28 @@ def readable(name: str | Path):
         hub = f"and the hub did not give it ({type(cause).__name__})"
         said = f"{why}, {hub}; check name and connection."
         if Path(name).is_dir() or isinstance(cause, ValueError):
-            said = f"encoder {str(name)!r} is damaged: {reason}."
+            said = f"encoder {str(name)!r} is damaged: {reason.rstrip('.:')}."
         raise InputError(said) from cause
     finally:
         notices.set_verbosity(verbosity)
 
 
-def open_model(name: str | Path, layers: int | None, dropout: float, **where):
-    """Model with its first `layers` layers, tokenizer, and weights of a trained pooler.
+def open_model(name: str | Path, dropout: float, subfolder: str):
+    """Model, tokenizer, and weights of a trained pooler.
 
     Nothing there is executed. Raises InputError for what no training could go on from.
     """
-    where["trust_remote_code"] = False
+    where = {"subfolder": subfolder, "trust_remote_code": False}
     config = AutoConfig.from_pretrained(name, **where)
     known = getattr(config, "num_hidden_layers", 0)
     if getattr(config, "max_position_embeddings", 0) < 1 or known < 1:
         raise unlike_bert(name, config, "has no limit of positions")
     if known > MOST_LAYERS:
         raise ValueError(f"its config.json asks for {known} layers")
-    check("layers", layers, Annotated[int, Range(1, known)] | None)
-    config.num_hidden_layers = layers or known
-    adapt(config, known, dropout)
+    config.hidden_dropout_prob = config.attention_probs_dropout_prob = dropout
+    for field, value in list(vars(config).items()):
+        if "dropout" in field and type(value) in (int, float):
+            setattr(config, field, dropout)
     options = {"config": config, "dtype": torch.float32, "output_loading_info": True}
     model, report = AutoModel.from_pretrained(name, **options, **where)
     for part in model.modules():  # models name the rate differently in their config
@@ -86,17 +86,6 @@ def trained_pooler(model: nn.Module, missing) -> dict | None:
     return None if lost else state
 
 
-def adapt(config, known: int, dropout: float) -> None:
-    """Cuts lists with an entry for each of `known` layers; sets all dropout rates."""
-    config.hidden_dropout_prob = config.attention_probs_dropout_prob = dropout
-    for name, value in list(vars(config).items()):
-        sized = isinstance(value, list | tuple) and len(value) == known
-        if sized and ("layer" in name or "window" in name):  # not pos_att_type
-            setattr(config, name, value[: config.num_hidden_layers])
-        if "dropout" in name and type(value) in (int, float):
-            setattr(config, name, dropout)
-
-
 def damages(model: nn.Module, tokenizer, report: dict):
     """What transformers would invent, or fail on in the middle of a training."""
     if lost := [key for key in report["missing_keys"] if "pooler" not in key]:
@@ -119,16 +108,19 @@ def unlike_bert(name: str | Path, config, what: str) -> InputError:
 
 @torch.no_grad()
 def check_reading(name: str | Path, model: nn.Module) -> None:
-    """Raises InputError for a left-to-right model; warns of one that reads padding."""
-    table, mask = model.get_input_embeddings().weight, torch.tensor([[1, 1, 0]] * 3)
-    drawn = torch.randn(4, table.shape[1], generator=torch.Generator().manual_seed(0))
-    words = drawn.to(table)[torch.tensor([[0, 1, 2], [0, 3, 2], [0, 1, 3]])]
+    """Raises InputError for a model unlike BERT; warns of one that reads padding."""
+    known = torch.tensor([x for x in range(5) if x != model.config.pad_token_id])
+    ids = known[torch.tensor([[0, 1, 2], [0, 3, 2], [0, 1, 3]])]
+    given = {"attention_mask": torch.tensor([[1, 1, 0]] * 3)}
     try:
-        output = model.eval()(inputs_embeds=words, attention_mask=mask)
-        vectors = output.last_hidden_state.reshape(3, 3, model.config.hidden_size)
-        first, other, padded = vectors[:, 0]
+        words = model.eval().get_input_embeddings()(ids)
+        vectors = model(inputs_embeds=words, **given).last_hidden_state
+        first, other, padded = vectors.reshape(3, 3, model.config.hidden_size)[:, 0]
+        same = torch.allclose(model(ids, **given)[0], vectors, atol=1e-4)
     except Exception as cause:
         raise unlike_bert(name, model.config, "has no vector for each token") from cause
+    if not same:
+        raise unlike_bert(name, model.config, "does more with ids than embed them")
     if torch.equal(first, other):
         raise unlike_bert(name, model.config, "reads from left to right only")
     if not torch.allclose(first, padded, atol=1e-4):

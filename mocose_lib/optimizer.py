@@ -12,9 +12,9 @@ def learning_rate(step: int, steps: int, warmup: int) -> float:
     The warm-up takes all steps where it is longer than the training.
     """
     warmup = min(warmup, steps)
-    if step < warmup:
-        return (step + 1) / warmup
-    return 1 - (step - warmup) / max(1, steps - warmup)
+    return min(
+        (step + 1) / max(1, warmup), 1 - (step - warmup) / max(1, steps - warmup)
+    )
 
 
 def make_optimizer(settings: Settings, trained: list) -> AdamW:

@@ -22,16 +22,17 @@ def save(encoder, folder: str | Path, normalize: bool = False) -> Path:
     """Writes a folder that SentenceTransformer, AutoModel and `Encoder.load` read.
 
     `normalize` adds a module for vectors of length 1. The pooler is a module where the
-    pooling uses it, else it is left out. All is written beside first. Then
-    config.json goes first and comes last: a mixture of two models does not load. Raises
+    pooling uses it, else it is left out. All is written to .saving first. The old
+    config.json goes, and the new one comes last: no mixture of models loads. Raises
     InputError for a folder with another program's model, and for an untrained pooler.
     """
     folder = Path(folder)
     encoder.check_pooler()
     other = any((folder / name).is_file() for name in MODELS)
     if other and not (folder / "mocose.json").is_file():
-        why = "holds a model that was not saved here; choose another folder."
-        raise InputError(f"{folder} {why}")
+        raise InputError(
+            f"{folder} holds a model that was not saved here; choose another folder."
+        )
     beside = folder / ".saving"
     shutil.rmtree(beside, ignore_errors=True)  # left by a kill
     _write(encoder, beside, normalize)
@@ -93,7 +94,7 @@ def _modules(encoder, normalize: bool):
         yield "Normalize", {}, {}
 
 
-def noted(name: str | Path, named: str | None, revision: str | None) -> dict:
+def noted(name: str | Path, named: str | None) -> dict:
     """The settings that `save` or sentence-transformers left in a folder.
 
     They are pooling, max_length, the model's subfolder, the pooler's weights. Raises
@@ -103,7 +104,7 @@ def noted(name: str | Path, named: str | None, revision: str | None) -> dict:
     quiet = {f"_raise_exceptions_for_{kind}": False for kind in quiet}
 
     def read(file: str, default, subfolder: str = ""):
-        path = cached_file(name, file, subfolder=subfolder, revision=revision, **quiet)
+        path = cached_file(name, file, subfolder=subfolder, **quiet)
         return json.loads(Path(path).read_text(encoding="utf-8")) if path else default
 
     modules = read("modules.json", [])
@@ -115,7 +116,7 @@ def noted(name: str | Path, named: str | None, revision: str | None) -> dict:
     if own or not modules:
         if "Dense" in paths:
             file = f"{paths['Dense']}/model.safetensors"
-            weights = load_file(cached_file(name, file, revision=revision)).items()
+            weights = load_file(cached_file(name, file)).items()
             left["pooler"] = {k.removeprefix("linear."): v for k, v in weights}
         return left | own
     bert = read("sentence_bert_config.json", {}, folder)

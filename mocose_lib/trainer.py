@@ -14,7 +14,7 @@ from torch import Tensor, cuda, nn
 from torch.optim.lr_scheduler import LambdaLR
 from tqdm.auto import trange
 
-from .encoder import Encoder
+from .encoder import Encoder, modes_kept
 from .heads import stream
 from .optimizer import learning_rate, make_optimizer
 from .ranks import SingleProcess
@@ -159,15 +159,13 @@ class Trainer:
 
     def measured(self, measure: Measure) -> dict[str, float]:
         """What `measure` gives; the training's mode and random numbers stay."""
-        modes = [(part, part.training) for part in self.online.modules()]
         device = self.trained[0].device
-        with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        devices = [device] if device.type == "cuda" else []
+        with modes_kept(self.online), torch.random.fork_rng(devices):
             numbers = measure(self.progress.step)
-        for part, mode in modes:
-            part.training = mode
         if not isinstance(numbers, Mapping) or numbers.keys() & {"step", "loss"}:
-            what = "numbers by name, without 'step' and 'loss'"
-            raise InputError(f"evaluate and probe must return {what}.")
+            what = "evaluate and probe must return numbers by name"
+            raise InputError(f"{what}, without 'step' and 'loss'.")
         return {name: float(value) for name, value in numbers.items()}
 
     def of(self) -> str:

@@ -27,6 +27,8 @@ def evaluate(encode: Encode, benchmark: Benchmark) -> dict[str, float]:
     logged. Raises InputError as `checked`, where no tables are given by name, and where
     `encode` does not give a vector for each sentence.
     """
+    if not callable(encode) or hasattr(encode, "encode"):
+        raise InputError("encode must be a function; give that of a model, m.encode.")
     if not isinstance(benchmark, Mapping) or not benchmark:
         raise InputError("tables need a name each; give {'my task': pairs}.")
     benchmark = {name: checked(name, table) for name, table in benchmark.items()}
@@ -52,7 +54,7 @@ def checked(name: str, table: Table) -> Table:
     wanted = {"sentence1": str, "sentence2": str, "score": (int, float, np.number)}
     wanted |= {"subset": str} if "subset" in table else {}
     for column, kind in wanted.items():
-        if column not in table:
+        if column not in table or isinstance(table[column], str):
             raise InputError(f"{name} has no column {column!r}; it needs {[*wanted]}.")
         for row, value in enumerate(table[column], 1):
             sound = isinstance(value, kind) and not isinstance(value, bool)
@@ -76,7 +78,7 @@ def similarities(encode: Encode, benchmark: Benchmark) -> dict[str, np.ndarray]:
 
 
 def aggregate(table: Table, similarity: np.ndarray) -> dict[str, float]:
-    """Spearman over all pairs, and its means over subsets that have two gold scores."""
+    """Spearman over all pairs, and its means over subsets whose gold scores differ."""
     gold = np.asarray(table["score"], float)
     scores = {"all": spearman(similarity, gold)}
     subset = np.asarray(table.get("subset", []))

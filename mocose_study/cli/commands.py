@@ -200,8 +200,8 @@ class Embed:
 
         if sys.stdout.isatty():
             raise InputError("vectors are no text; add `> vectors.npy` to the command.")
-        if not self.file.is_file():
-            raise InputError(f"{self.file} is no file; give a text, a sentence a line.")
+        if not self.file.is_file() or self.file.suffix == ".tsv":
+            raise InputError(f"{self.file} is no text with a sentence a line.")
         models.embed(models.encode_of(self.model), self.file, sys.stdout.buffer)
 
 

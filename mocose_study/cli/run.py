@@ -94,7 +94,7 @@ def parsed_run(options: list[str]) -> Run:
     """The run of a command line. Raises InputError for what it cannot be."""
     head, _ = tyro.cli(Head, args=options, return_unknown_args=True, add_help=False)
     given = {"method": head.method}
-    if head.batch_size.isdecimal():
+    if head.batch_size.isdecimal() and len(head.batch_size) < 10:
         given["batch_size"] = int(head.batch_size)
     values = vars(Config()) | fields_of(head.profile, head.preset, **given)
     # a text of one's own is taken whole

@@ -1,5 +1,6 @@
 """Where encoders lie: the study's own, a folder, or the hub at a revision."""
 
+import os
 from pathlib import Path
 
 import huggingface_hub
@@ -8,7 +9,7 @@ from mocose_study.config import Config, InputError
 from mocose_study.config.config import MODELS
 
 from .files import shipped
-from .sources import asking_the_hub, revision_on_hub, sha256
+from .sources import asking_the_hub, revision_on_hub, sha256, warn_once
 
 WEIGHTS = (".safetensors", ".bin")  # read in the first form that there is
 TEXTS = (".json", ".txt", ".model")  # settings and words
@@ -23,10 +24,14 @@ PINNED = {
 
 def locate(name: str) -> Path | None:
     """The folder of an encoder: data/encoders/<name>, or a path; None: neither."""
-    for path in (shipped(f"encoders/{name}"), Path(name)):
-        if any((path / file).exists() for file in ("config.json", "modules.json")):
-            return path
-    return None
+    places = (
+        [Path(name)] if os.sep in name else [shipped(f"encoders/{name}"), Path(name)]
+    )
+    files = ("config.json", "modules.json")
+    there = [path for path in places if any((path / file).exists() for file in files)]
+    if len(there) > 1:
+        warn_once(f"{name} is the study's encoder; for the folder here, name ./{name}")
+    return there[0] if there else None
 
 
 def models_of(config: Config) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ def folder() -> Path | None:
     """The local data folder, or None. Raises InputError when it does not exist."""
     named = os.environ.get("MOCOSE_DATA")
     if named and not Path(named).is_dir():
-        what = f"the data folder {named!r} does not exist"
+        what = f"the data folder {named!r} is no folder"
         raise InputError(f"{what}; give --data or MOCOSE_DATA.")
     return Path(named) if named else None
 

@@ -23,7 +23,7 @@ Outcome = tuple[tuple, object, Exception | None]
 def outcomes(call: Callable, jobs: Iterable[tuple], workers: int) -> Iterator[Outcome]:
     """(job, call(*job), None) or (job, None, error) of every job, as each ends.
 
-    `workers` single-threaded processes work side by side; 0: the jobs run in this one.
+    At most `workers` single-threaded processes work side by side; 0: this one alone.
     All processes are ended when the caller stops listening, or is killed.
     """
     if getattr(multiprocessing.current_process(), "_inheriting", False):
@@ -32,7 +32,9 @@ def outcomes(call: Callable, jobs: Iterable[tuple], workers: int) -> Iterator[Ou
         yield from (_outcome(job, partial(call, *job)) for job in jobs)
         return
     spawn = multiprocessing.get_context("spawn")
-    pool = ProcessPool(workers, 0, start_worker, context=spawn)
+    jobs = list(jobs)
+    processes = min(workers, len(jobs)) or 1
+    pool = ProcessPool(processes, 0, start_worker, context=spawn)
     try:
         futures = {pool.schedule(call, args=job): job for job in jobs}
         for future in as_completed(futures):
@@ -82,7 +84,7 @@ def worker_count(wanted: int | None) -> int:
     text = os.environ.get("MOCOSE_WORKERS") if wanted is None else str(wanted)
     if text is None:
         return 1 if default_device() == "cuda" else os.cpu_count() or 1
-    if not text.isdecimal():
+    if not text.isdecimal() or len(text) > 9:
         raise InputError(
             f"workers (or MOCOSE_WORKERS) = {text!r} is not possible; it must be 0, "
             "for runs in this process, or a number of processes."

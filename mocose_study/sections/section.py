@@ -59,7 +59,7 @@ class Section:
         if profile in SMALL and isinstance(asked, int) and asked > whole:
             del fields["corpus_size"]  # the embedded text is shorter
         if isinstance(dim, int) and dim > 0:  # the Config refuses others
-            fields["predictor_dim"] = round(dim * size.width / PAPERS_WIDTH) or 1
+            fields["predictor_dim"] = max(2, round(dim * size.width / PAPERS_WIDTH))
         if self.length:
             searched = searched | {"steps": round(self.length * size.fields["steps"])}
         preset = point.get("preset", "study")

@@ -46,10 +46,10 @@ SENTENCES = {  # of ours: one line, ending in a full stop or a question mark
     "run --corpus empty.txt": "corpus 'empty.txt' has no sentences.",
     "run --corpus one.txt": "corpus 'one.txt' has one sentence; give one a line.",
     "run --corpus-size 10000000000": "corpus_size = 10000000000 is not possible",
-    "run --profile tiny --data=": "(no name)' does not exist; give --data",
+    "run --profile tiny --data=": "(no name)' is no folder; give --data",
     "run --method whitening --save mine": "whitening is no encoder alone; leave out",
     "run --profile tiny --corpus-size 100": "give a local folder with --data",
-    "run --profile tiny --data nowhere": "nowhere' does not exist; give --data",
+    "run --profile tiny --data nowhere": "nowhere' is no folder; give --data",
     "run --save full": "has other files; give --save its own folder.",
     "run --profile smoke --out full/README.md": "full/README.md cannot be written: ",
     "grid emma": "there is no section 'emma'; choose one of main_results",
@@ -59,7 +59,7 @@ SENTENCES = {  # of ours: one line, ending in a full stop or a question mark
     "bench --authors nowhere": "nowhere has no mocose.py; give a checkout",
     "evaluate no-such": "encoder 'no-such' is neither a folder",
     "evaluate no-such --sts mine.tsv": "there is no benchmark 'mine.tsv'",  # first
-    "embed no-such mine.txt": "mine.txt is no file; give a text",  # before the encoder
+    "embed no-such mine.txt": "mine.txt is no text with a",  # before the encoder
 }
 PANELS = {  # of tyro
     "run --batch-size ²": "Error parsing --batch-size",

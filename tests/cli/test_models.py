@@ -51,8 +51,7 @@ def test_a_run_ends_with_what_it_has_brought(capsys, saved):
     assert models.gain(before, 50.0) == told
     gain = models.gain(before, record["metrics"]["sts_avg"])
     assert capsys.readouterr().out.splitlines()[-1] == gain
-    none = {"encoder": "tiny", "pooling": "cls_pooler"}  # it has no pooler
-    assert models.untrained(vary(config, **none)) is None
+    assert models.untrained(vary(config, encoder="tiny", pooling="cls_pooler")) is None
 
 
 def test_the_card_says_what_it_is(saved):

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from pathlib import Path
 
 import farm
 import pytest
@@ -119,8 +120,9 @@ def test_a_runs_name_does_not_hang_on_the_current_folder(tmp_path, monkeypatch):
     configs = configure("quick"), configure("base")
     monkeypatch.delenv("MOCOSE_DATA", raising=False)
     before = [contents.digests(config, READS) for config in configs]
-    for name in ("open/snli2017", "sts/STS12"):
+    for name in ("open/snli2017.tsv", "sts/STS12.tsv", "tiny/config.json"):
         (tmp_path / name).parent.mkdir()
-        (tmp_path / f"{name}.tsv").write_text("another file")
+        (tmp_path / name).write_text("another file")
     monkeypatch.chdir(tmp_path)
     assert [contents.digests(config, READS) for config in configs] == before
+    assert encoders.locate("./tiny") == Path("tiny")  # which is the one here

@@ -103,8 +103,6 @@ def test_a_name_that_the_hub_cannot_have_is_never_asked_for(name, monkeypatch):
 
 
 OPTIONS = {
-    "layers = -1": {"layers": -1},
-    "layers = 3 .* less than or equal to 2": {"layers": 3},
     "max_length = 2": {"max_length": 2},  # [CLS] and [SEP] alone
     "pooling = 'max'": {"pooling": "max"},
     r"dropout = 1\.5": {"dropout": 1.5},
@@ -140,6 +138,7 @@ KINDS = {
     "squeezebert": (SHAPE | {"embedding_size": 32, "num_attention_heads": 4}, ""),
     "fnet": (SHAPE, ""),
     "bart": (dict(encoder_layers=2, d_model=32), "has no vector for each token"),
+    "esm": (SHAPE | {"token_dropout": True, "mask_token_id": 4}, "more with ids than"),
     "gpt2": (dict(n_embd=32, n_layer=1, n_head=2), "reads from left to right only"),
     "xlnet": (dict(d_model=32, n_layer=1, n_head=4), "no limit of positions"),
     "t5": (dict(d_model=32, num_layers=2, num_heads=4), "no limit of positions"),

@@ -78,6 +78,8 @@ ODD = [
     (vectors_of, pd.DataFrame(PAIRS), "tables need a name each"),
     (vectors_of, {"x": PAIRS | {"score": [1]}}, r"x needs pairs; .* have \[3, 3, 1\]"),
     (vectors_of, {"x": None}, "x is no table of pairs, but None"),
+    (vectors_of, {"x": PAIRS | {"sentence1": "abc"}}, "x has no column 'sentence1'"),
+    ("tiny", {"x": PAIRS}, "encode must be a function"),
     (lambda texts: vectors_of(texts[1:]), {"x": PAIRS}, r"array \(3, 12\) for 4 sent"),
     (lambda texts: np.arange(len(texts)), {"x": PAIRS}, r"array \(4,\) for 4 sent"),
 ]

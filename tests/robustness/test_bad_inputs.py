@@ -20,6 +20,7 @@ CASES = [  # fields, and a part of the sentence; tests/systems has each system's
     ({"negatives_slice": 5}, "negatives_slice = 5 is not possible"),
     ({"negatives_slice": ((1, 2, 3),)}, "negatives_slice = ((1, 2, 3),) is not"),
     ({"augmentation_models": ("a", 1)}, "augmentation_models = ('a', 1) is not"),
+    ({"predictor_dim": 1}, "predictor_dim = 1 is not possible"),
     ({"token_cutoff": 0.999}, "token_cutoff = 0.999 is not possible"),
     ({"batch_size": 10**6}, "batch_size = 1000000 is larger than corpus_size = 64"),
     ({"ema_decay": (0.7, 1.5)}, "ema_decay = (0.7, 1.5) is out of range"),

@@ -223,7 +223,7 @@ def test_text_of_a_variable_is_never_a_command(folder):
     before = sorted(os.listdir(folder))
     cases = {
         "PROFILE": ('$(touch x)" && touch "y', "there is no profile"),
-        "DATA": ("no; touch x", "does not exist; give --data"),
+        "DATA": ("no; touch x", "is no folder; give --data"),
         "NOTEBOOKS": ("4; touch x", "there is no notebook '4;'"),
     }
     profile = {"PROFILE": "smoke"}
