@@ -14,10 +14,10 @@ class NegativeQueue(nn.Module):
     """First in, first out; entries stand newest first, in buffers `keys` and `born`.
 
     `exact` growth starts with `init` random unit vectors and holds what has arrived,
-    up to `size`. `published` repeats the authors' code. Its buffer starts with `size`
-    random vectors, which the first batch replaces where `init` is 0. It is cut once
-    more than `size` entries were counted. So for some steps up to `2 init` random
-    vectors serve as negatives, and then more than `size` entries in all.
+    up to `size`. `published` repeats the authors' code. It has `size` random vectors
+    from the start, or none where `init` is 0, and drops the oldest only once more than
+    `size` keys were counted. So at first up to `2 init` random vectors are negatives,
+    and for some steps there are more than `size` entries.
     """
 
     def __init__(self, size: int, dim: int, init: int, generator, growth="exact"):

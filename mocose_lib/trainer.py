@@ -169,7 +169,7 @@ class Trainer:
         return {name: float(value) for name, value in numbers.items()}
 
     def of(self) -> str:
-        """What a checkpoint agrees in: settings, number of examples, shapes."""
+        """Which training a checkpoint is of: settings, number of examples, shapes."""
         shapes = [list(p.shape) for p in self.trained]
         return json.dumps([asdict(self.settings), self.size, shapes], sort_keys=True)
 

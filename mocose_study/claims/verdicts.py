@@ -133,8 +133,8 @@ def judge(claim: Claim, runs: pd.DataFrame, level: float = LEVEL) -> Verdict:
 def _word(claim: Claim, effects: list[Interval], strict: list[Interval]) -> str:
     """`strict`: the same effects, at a level corrected for the number of rivals.
 
-    That a is best asks something of every rival, which needs no correction; that one
-    of them is ahead may be luck.
+    For a to be best every rival must be behind, which needs no correction. That one of
+    many is ahead may be luck.
     """
     margin = claim.margin
     if claim.rule == "equivalent":

@@ -35,7 +35,7 @@ def locate(name: str) -> Path | None:
 
 
 def models_of(config: Config) -> tuple[str, ...]:
-    """Of a text augmentation: those named; for synonyms the local encoder; defaults."""
+    """What rewrites text: those named, else a local encoder (synonyms), else theirs."""
     if named := config.augmentation_models:
         return named
     if config.text_augmentation == "synonym" and locate(config.encoder):

@@ -33,7 +33,7 @@ class Ranks(SingleProcess):
         self.rank, self.size = state.process_index, state.num_processes
 
     def own(self, view: View) -> View:
-        """Raises InputError when the batch cannot be split evenly."""
+        """This process's share. Raises InputError for a batch that cannot be split."""
         n, rest = divmod(len(view.words), self.size)
         if rest:
             what = f"batch_size = {len(view.words)} cannot be split among"

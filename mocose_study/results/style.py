@@ -31,8 +31,8 @@ def color_of(label: str, other=OURS):
 def styles(labels: Sequence[str]) -> dict[str, dict]:
     """Colour, dash and mark of every label.
 
-    The colour is the system's own, else that of its place in an order. Names alone have
-    colours that are easy to tell apart.
+    A system has its own colour. Other labels have one by their place: of an ordered
+    scale where there are numbers, else of distinct colours.
     """
     names = not any(label[0].isdigit() or color_of(label, None) for label in labels)
     order = sns.color_palette("colorblind" if names else "viridis", len(labels))

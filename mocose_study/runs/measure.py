@@ -30,8 +30,8 @@ def measured(
 ) -> dict:
     """The record of a trained system.
 
-    `training`: its seconds so far; those of interrupted parts are in its progress.
-    `codes`: of each part.
+    `training`: the seconds of this process; `fitted.progress` also has those before an
+    interruption. `codes`: the code of each part.
     """
     started = time.monotonic()
     encode, progress = cached(fitted.encode), fitted.progress

@@ -118,8 +118,11 @@ def prepare(configs: Sequence[Config], bar: bool = False) -> None:
     for config in rewritten:
         text_augment.check(config, load_corpus(config.corpus, config.corpus_size))
     for config in sorted(sharing, key=lambda c: c in rewritten):  # these take long
-        encoder = load_encoder(config, device if config in rewritten else "cpu")
-        if config.eval_max_length > Config.eval_max_length:  # the default may be cut
+        encoder = None
+        if "encoder" in SYSTEMS[config.method].reads:
+            encoder = load_encoder(config, device if config in rewritten else "cpu")
+        # the default length may be cut
+        if encoder and config.eval_max_length > Config.eval_max_length:
             check_positions(config, encoder, "eval_max_length")
         benchmarks.dev_tables(config.benchmark, config.dev)
         benchmarks.test_tables(config.benchmark)
@@ -134,10 +137,9 @@ def run_grid(
 ) -> list[Path]:
     """Makes the missing runs, in `workers` processes side by side; 0: in this one.
 
-    folder: where the runs go; default: those of the study, data/runs/<profile>.
-
-    Waits at the end for runs that another grid makes just now. A failing run does not
-    stop the others; all failures are reported at the end, as one InputError.
+    Then it waits for those that another grid makes. A failing run does not stop the
+    others; all failures are reported at the end, as one InputError. folder: where the
+    runs go; default: those of the study, data/runs/<profile>.
     """
     workers = worker_count(workers)
     paths = run_files(configs, profile, folder)

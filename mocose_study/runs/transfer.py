@@ -94,10 +94,10 @@ def features(parts: Sequence[Rows]) -> Float[np.ndarray, "n features"]:
 
 
 def plan(y: Classes, split) -> tuple[Folds, Collection, Collection, Collection]:
-    """The number of each row's fold, and the numbers of three kinds of folds.
+    """The number of each row's fold, and three lists of folds.
 
-    They are those that are tested, those that are held out to choose a strength, and
-    those that the tested model may not see, either.
+    The first are tested, the second held out to choose the strength of the penalty.
+    From the third the tested model must not learn, either.
     """
     if set(split) == {"all"}:
         return folds(y), range(FOLDS), range(FOLDS), ()

@@ -74,7 +74,7 @@ class Section:
         return [label for label in self.points if label not in left_out]
 
     def seeds_at(self, profile: str) -> list[int]:
-        """Its own, as many as the profile allows; small profiles have one."""
+        """The section's own, all of them at tiny; other profiles have a number."""
         own = choose(PROFILES, profile, "profile").seeds
         seeds = list(self.seeds or range(own))
         return seeds if profile == "tiny" else seeds[:own]

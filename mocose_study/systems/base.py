@@ -77,6 +77,9 @@ def load_encoder(config: Config, device: str, kind: type[Encoder] = Encoder) -> 
         if hasattr(model, "pooler"):
             model.pooler = nn.Identity()  # the encoder has its own, which stays
         encoder.model = model.to(device).eval()
+        if encoder.pooler_trained:
+            encoder.pooler.reset_parameters()
+            encoder.pooler_trained = False
     if config.fast:
         accelerate(encoder)
     remember_ids(encoder)

@@ -39,10 +39,9 @@ def drift(
 ) -> dict[str, list[float]]:
     """Columns retained and n (keys), with an entry for each age, the youngest first.
 
-    `retained` puts an age's mean cosine of stored with fresh on a scale. 0 is the mean
-    cosine of different sentences. 1 is that of again with fresh: what dropout alone
-    leaves. It is clipped, and 0 for a collapsed target. Entries of the random fill are
-    left out.
+    `retained`: how much of a key is left, by the mean cosine of stored and fresh. At 1
+    it is as near as a second pass (`again`), whose dropout differs; at 0 no nearer than
+    another sentence, or the target has collapsed. The random fill is left out.
     """
     aged = ages != RANDOM
     _, place, n = np.unique(ages[aged], return_inverse=True, return_counts=True)
