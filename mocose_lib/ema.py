@@ -13,8 +13,7 @@ def decay_at(step: int, settings: Settings) -> float:
     """The decay eta with which the target is updated before the forward pass of `step`.
 
     Steps count from 1. The decay follows half a cosine from the first value of
-    `ema_decay` to the second (section 4.1: 0.75 to 0.95), reaches it at `ema_horizon`,
-    and turns back from there.
+    `ema_decay` to the second (section 4.1: 0.75 to 0.95), and back from `ema_horizon`.
     """
     start, end = settings.decays
     share = step / (settings.ema_horizon * settings.steps)

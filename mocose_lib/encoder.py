@@ -65,8 +65,10 @@ class Encoder(nn.Module):
         self.dropout = 0.0  # the rate that `load` was asked for
 
     @classmethod
-    def load(cls, name, pooling=None, dropout=0.1, max_length=None) -> "Encoder":
-        """Loads a folder, or a model of the hub.
+    def load(
+        cls, name, pooling=None, layers=None, dropout=0.1, max_length=None
+    ) -> "Encoder":
+        """Loads a folder or a model of the hub, with `layers` layers (None: all).
 
         `max_length` is in tokens. None takes the pooling and the length that `save` or
         sentence-transformers left there, else "cls" and 128. A named pooling takes the
@@ -76,7 +78,7 @@ class Encoder(nn.Module):
         dropout = check("dropout", dropout, Share)
         with readable(name):
             noted = saving.noted(name, pooling)
-            model, tokenizer, pooler = open_model(name, dropout, noted["subfolder"])
+            model, tokenizer, pooler = open_model(name, layers, dropout, noted)
             length = noted["max_length"] if max_length is None else max_length
             encoder = cls(model, tokenizer, pooling or noted["pooling"], length)
             if pooler := noted["pooler"] or pooler:
@@ -116,7 +118,7 @@ class Encoder(nn.Module):
         """Raises InputError where dropout, or a shuffle of positions, has no effect."""
         self.check_dropout()
         if settings.position_shuffle:
-            self.check_positions()
+            self._check_differ(False, "position_shuffle", "set it to False")
 
     def check_pooler(self) -> None:
         """Raises InputError where the pooling needs a pooler that nobody trained."""
@@ -126,25 +128,19 @@ class Encoder(nn.Module):
     def check_dropout(self) -> None:
         """Raises InputError where two passes in training are equal despite dropout."""
         if self.dropout and any(p.requires_grad for p in self.model.parameters()):
-            what = f"dropout = {self.dropout} has no effect on this"
-            self._check_differ(True, (None, None), what, "set dropout = 0")
-
-    def check_positions(self) -> None:
-        """Raises InputError where the order of positions changes no vector."""
-        order = torch.arange(3, device=self.device).expand(16, 3)
-        what, orders = "position_shuffle has no effect on", (order, order.flip(1))
-        self._check_differ(False, orders, what, "set it to False")
+            self._check_differ(True, f"dropout = {self.dropout}", "set dropout = 0")
 
     @torch.no_grad()
-    def _check_differ(self, training: bool, orders, what: str, instead: str) -> None:
-        """Raises InputError where passes with these orders of positions are equal."""
+    def _check_differ(self, training: bool, what: str, instead: str) -> None:
+        """Raises InputError where two passes in training, or two orders, are equal."""
         ids = torch.arange(3, device=self.device).expand(16, 3)
+        orders = (None, None) if training else (ids, ids.flip(1))
         with modes_kept(self), torch.random.fork_rng():
             self.train(training)
             one, other = (self(self.words(ids), ids >= 0, order) for order in orders)
         if torch.equal(one, other):
-            kind = self.model.config.model_type
-            raise InputError(f"{what} {kind}; {instead}, or take a model like BERT.")
+            what = f"{what} has no effect on this {self.model.config.model_type}"
+            raise InputError(f"{what}; {instead}, or take a model like BERT.")
 
     def tokenize(self, sentences: Iterable[str], max_length: int | None = None):
         """Token ids with special tokens, one list per sentence, cut to `max_length`."""

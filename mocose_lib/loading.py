@@ -5,16 +5,16 @@ import os
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Annotated
 
 import torch
 from torch import nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers.utils import logging as notices
 
-from .settings import InputError
+from .settings import InputError, Range, check
 
 log = logging.getLogger(__name__)
-MOST_LAYERS = 1000  # a larger number is a damaged one, and takes minutes to build
 
 
 @contextmanager
@@ -42,22 +42,19 @@ def readable(name: str | Path):
         notices.set_verbosity(verbosity)
 
 
-def open_model(name: str | Path, dropout: float, subfolder: str):
-    """Model, tokenizer, and weights of a trained pooler.
+def open_model(name: str | Path, layers: int | None, dropout: float, noted: dict):
+    """Model with its first `layers` layers, tokenizer, and weights of a trained pooler.
 
     Nothing there is executed. Raises InputError for what no training could go on from.
     """
-    where = {"subfolder": subfolder, "trust_remote_code": False}
+    where = {"subfolder": noted["subfolder"], "trust_remote_code": False}
     config = AutoConfig.from_pretrained(name, **where)
     known = getattr(config, "num_hidden_layers", 0)
-    if getattr(config, "max_position_embeddings", 0) < 1 or known < 1:
-        raise unlike_bert(name, config, "has no limit of positions")
-    if known > MOST_LAYERS:
-        raise ValueError(f"its config.json asks for {known} layers")
-    config.hidden_dropout_prob = config.attention_probs_dropout_prob = dropout
-    for field, value in list(vars(config).items()):
-        if "dropout" in field and type(value) in (int, float):
-            setattr(config, field, dropout)
+    if getattr(config, "max_position_embeddings", 0) < 1 or not 1 <= known <= 1000:
+        raise unlike_bert(name, config, f"has no limit of positions, or {known} layers")
+    layers = check("layers", layers, Annotated[int, Range(1, known)] | None)
+    config.num_hidden_layers = layers or known
+    adapt(config, known, dropout)
     options = {"config": config, "dtype": torch.float32, "output_loading_info": True}
     model, report = AutoModel.from_pretrained(name, **options, **where)
     for part in model.modules():  # models name the rate differently in their config
@@ -86,6 +83,17 @@ def trained_pooler(model: nn.Module, missing) -> dict | None:
     return None if lost else state
 
 
+def adapt(config, known: int, dropout: float) -> None:
+    """Cuts lists with an entry for each of `known` layers; sets all dropout rates."""
+    config.hidden_dropout_prob = config.attention_probs_dropout_prob = dropout
+    for name, value in list(vars(config).items()):
+        sized = isinstance(value, list | tuple) and len(value) == known
+        if sized and ("layer" in name or "window" in name):  # not pos_att_type
+            setattr(config, name, value[: config.num_hidden_layers])
+        if "dropout" in name and type(value) in (int, float):
+            setattr(config, name, dropout)
+
+
 def damages(model: nn.Module, tokenizer, report: dict):
     """What transformers would invent, or fail on in the middle of a training."""
     if lost := [key for key in report["missing_keys"] if "pooler" not in key]:
@@ -109,8 +117,8 @@ def unlike_bert(name: str | Path, config, what: str) -> InputError:
 @torch.no_grad()
 def check_reading(name: str | Path, model: nn.Module) -> None:
     """Raises InputError for a model unlike BERT; warns of one that reads padding."""
-    known = torch.tensor([x for x in range(5) if x != model.config.pad_token_id])
-    ids = known[torch.tensor([[0, 1, 2], [0, 3, 2], [0, 1, 3]])]
+    a, b, c, d, *_ = (x for x in range(5) if x != model.config.pad_token_id)
+    ids = torch.tensor([[a, b, c], [a, d, c], [a, b, d]])
     given = {"attention_mask": torch.tensor([[1, 1, 0]] * 3)}
     try:
         words = model.eval().get_input_embeddings()(ids)

@@ -13,7 +13,6 @@ from .settings import InputError
 
 APPLIED = {"Transformer", "Pooling", "Normalize"}  # the last one changes no cosine
 POOLINGS = {"cls": "cls", "cls_token": "cls", "mean": "mean", "mean_tokens": "mean"}
-# settings of sentence-transformers that change vectors, and are not applied here
 BESIDE = ("default_prompt_name", "truncate_dim", "do_lower_case", "processing_kwargs")
 THEIRS = "config_sentence_transformers.json"  # which `save` never writes
 MODELS = ("config.json", "modules.json", "adapter_config.json")  # of any program

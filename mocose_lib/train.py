@@ -69,8 +69,6 @@ def train(
     not float32; FloatingPointError for a loss that is not finite.
     """
     settings, sentences = settings or Settings(), listed(sentences)
-    if not isinstance(encoder, Encoder) or not isinstance(settings, Settings):
-        raise InputError("give train an Encoder, a list of texts, and Settings.")
     if len(set(sentences)) < 2:
         few = "these are all the same" if sentences else "there are none"
         raise InputError(f"training needs different sentences; {few}.")

@@ -159,8 +159,7 @@ class Trainer:
 
     def measured(self, measure: Measure) -> dict[str, float]:
         """What `measure` gives; the training's mode and random numbers stay."""
-        device = self.trained[0].device
-        devices = [device] if device.type == "cuda" else []
+        devices = [p.device for p in self.trained[:1] if p.is_cuda]
         with modes_kept(self.online), torch.random.fork_rng(devices):
             numbers = measure(self.progress.step)
         if not isinstance(numbers, Mapping) or numbers.keys() & {"step", "loss"}:

@@ -214,7 +214,7 @@ def bench(
     parts = run_parts(run, device, pd.Series(seconds["MoCoSE"]).median())
     record |= {"torch": torch.__version__, "seconds": seconds, "run": parts}
     path = study_folder() / "data" / "runs" / "bench" / f"{name}.json"
-    return write_atomically(path, lambda p: p.write_text(json.dumps(record, indent=1)))
+    return write_atomically(path, json.dumps(record, indent=1))
 
 
 def table(record: dict) -> pd.DataFrame:

@@ -2,7 +2,6 @@
 
 import os
 import platform
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -10,8 +9,8 @@ import psutil
 HOST = platform.node()  # of a shared file system: each machine numbers its processes
 
 
-def write_atomically(path: Path, write: Callable[[Path], object]) -> Path:
-    """Calls `write(temporary_path)`, then renames it to `path` in one step.
+def write_atomically(path: Path, content: str | bytes) -> Path:
+    """Writes a temporary file, then renames it to `path` in one step; text as UTF-8.
 
     A kill at any moment leaves the old file or the new one, never a part. The next
     write, or `sweep`, removes what a killed process left of the temporary file.
@@ -20,9 +19,10 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> Path:
     sweep(path.parent, path.name)
     part = path.with_name(f".{path.name}.{HOST}.{os.getpid()}")
     try:
-        write(part)
-        with open(part, "rb") as written:
-            os.fsync(written.fileno())
+        with open(part, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)

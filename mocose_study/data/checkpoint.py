@@ -47,7 +47,7 @@ class Checkpoint:
         torch.save(state | {"codes": self.codes}, buffer)
         whole = hashlib.sha256(buffer.getvalue()).digest() + buffer.getvalue()
         try:
-            write_atomically(self.path, lambda part: part.write_bytes(whole))
+            write_atomically(self.path, whole)
         except OSError as cause:
             log.warning("no checkpoint could be written, training goes on: %s", cause)
         self.written = time.monotonic()

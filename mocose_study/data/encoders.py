@@ -24,11 +24,9 @@ PINNED = {
 
 def locate(name: str) -> Path | None:
     """The folder of an encoder: data/encoders/<name>, or a path; None: neither."""
-    places = (
-        [Path(name)] if os.sep in name else [shipped(f"encoders/{name}"), Path(name)]
-    )
-    files = ("config.json", "modules.json")
-    there = [path for path in places if any((path / file).exists() for file in files)]
+    own = [] if os.sep in name else [shipped(f"encoders/{name}")]
+    known = ("config.json", "modules.json")
+    there = [x for x in (*own, Path(name)) if any((x / f).exists() for f in known)]
     if len(there) > 1:
         warn_once(f"{name} is the study's encoder; for the folder here, name ./{name}")
     return there[0] if there else None

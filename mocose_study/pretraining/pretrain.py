@@ -165,5 +165,5 @@ def make_encoder(config: PretrainConfig, folder: Path) -> None:
         "seconds": round(done.seconds, 1),
     }
     text = json.dumps(about | training.record, indent=1) + "\n"
-    write_atomically(folder / "pretraining.json", lambda part: part.write_text(text))
+    write_atomically(folder / "pretraining.json", text)
     checkpoint.delete()

@@ -42,7 +42,7 @@ def save(fitted: Fitted, record: dict, target: Path) -> None:
     text = model_card(record, target.name)
     try:
         fitted.encoder.save(target, normalize=cosine)
-        write_atomically(card, lambda part: part.write_text(text, encoding="utf-8"))
+        write_atomically(card, text)
     except (OSError, SafetensorError) as cause:
         why = f"{target} cannot be written ({str(cause).splitlines()[0]})"
         raise InputError(f"{why}; the same command tries again.") from cause
@@ -140,8 +140,8 @@ def untrained(config: Config) -> float | None:
     encoder = load_encoder(config, "cpu")
     if config.pooling == "cls_pooler" and not encoder.pooler_trained:
         return None
-    tables = benchmarks.test_tables(config.benchmark)
-    return evaluate(encoder.encode, tables)["average"]
+    pairs = benchmarks.test_tables(config.benchmark)
+    return evaluate(encoder.encode, pairs)["average"]
 
 
 def gain(before: float | None, after: float | None) -> str:

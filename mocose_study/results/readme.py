@@ -32,7 +32,7 @@ def write(path: Path) -> None:
         if not replaced:
             what = f"<!-- {name} --> … <!-- /{name} -->"
             raise InputError(f"{path} has no place {what}.")
-    write_atomically(path, lambda part: part.write_text(text, encoding="utf-8"))
+    write_atomically(path, text)
 
 
 def blocks() -> dict[str, str]:

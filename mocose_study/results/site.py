@@ -22,6 +22,7 @@ from pygments.lexers import PythonLexer
 
 from mocose_study.config import PROFILES, InputError, choose
 from mocose_study.data.files import study_folder
+from mocose_study.runs import study
 
 from . import readme
 from .ledger import judged
@@ -29,7 +30,6 @@ from .tables import filled
 
 STYLE = Path(__file__).parent / "static" / "site.css"
 COMMITTED = "tiny"  # the profile at which notebooks are committed
-NAME = re.compile(r"\d\d_\w+")  # of a notebook of the study
 LINK = re.compile(r"(?:notebooks/)?(\d\d_\w+)\.ipynb(?:#.*)?")
 CODE = re.compile(r'(?<!">)<code>(\d\d_\w+)</code>')
 PICTURE = "data:image/png;base64,"
@@ -68,12 +68,8 @@ def make_report(profile: str) -> Path:
 
 def notebooks(profile: str) -> dict[str, Path]:
     """By name: the notebooks executed at this profile, else as they are committed."""
-    committed = study_folder() / "notebooks"
-    places = (committed, study_folder() / "data" / "executed" / profile)
-    paths = {path.stem: path for place in places for path in place.glob("*.ipynb")}
-    if not paths:
-        raise InputError(f"there are no notebooks in {committed}; use a checkout.")
-    return {name: paths[name] for name in sorted(paths) if NAME.fullmatch(name)}
+    paths = {name: study.places(name, profile) for name in study.notebooks()}
+    return {x: made if made.exists() else own for x, (own, made, _) in paths.items()}
 
 
 def page_of(path: Path, profile: str) -> tuple[str, str]:

@@ -17,8 +17,7 @@ from mocose_study.data.atomic import write_atomically
 from mocose_study.data.files import study_folder
 from mocose_study.systems import SYSTEMS, input_digests
 
-DEFAULTS = 1  # Raise it whenever a default of Config changes, and put the old value
-FORMER: dict[int, dict] = {}  # under each number whose files were written with it.
+DEFAULTS = 1  # of Config; where one changes, raise it, and rewrite all older files
 
 
 def run_ids(configs: Iterable[Config]) -> list[str]:
@@ -68,21 +67,21 @@ def write_run(path: Path, record: dict) -> None:
     Raises InputError, with the file's name, where it cannot be written.
     """
     whole = finite({"id": path.stem, "defaults": DEFAULTS, **record})
-    usual, given = defaults(DEFAULTS).items(), whole["config"].items()
+    usual, given = defaults().items(), whole["config"].items()
     whole["config"] = dict(field for field in given if field not in usual)
     whole["digest"] = digest(whole)
     lines = (f"{json.dumps(key)}: {json.dumps(value)}" for key, value in whole.items())
     text = "{" + ",\n ".join(lines) + "}\n"
     try:
-        write_atomically(path, lambda part: part.write_text(text, encoding="utf-8"))
+        write_atomically(path, text)
     except OSError as cause:
         raise InputError(f"{path} cannot be written: {cause.strerror}.") from cause
 
 
 @cache
-def defaults(number: int) -> dict:
-    """The defaults of Config as they were under a number."""
-    return finite(asdict(Config())) | FORMER.get(number, {})
+def defaults() -> dict:
+    """The defaults of Config, as a run file has them."""
+    return finite(asdict(Config()))
 
 
 def read_run(path: Path) -> dict:
@@ -99,10 +98,9 @@ def read_run(path: Path) -> dict:
         given = record.pop("digest", None)
         if given != digest(record) or record["id"] != path.stem:
             raise ValueError("its content does not match its digest or its name")
-        number = record.pop("defaults")
-        if number > DEFAULTS:
-            raise ValueError(f"newer code has written it (defaults {number})")
-        record["config"] = defaults(number) | record["config"]
+        if (number := record.pop("defaults")) != DEFAULTS:
+            raise ValueError(f"other code has written it (defaults {number})")
+        record["config"] = defaults() | record["config"]
         return record
     except (ValueError, AttributeError, TypeError, LookupError, RecursionError) as why:
         damage = f"run file {path.name} is damaged: {why}"

@@ -33,8 +33,7 @@ def outcomes(call: Callable, jobs: Iterable[tuple], workers: int) -> Iterator[Ou
         return
     spawn = multiprocessing.get_context("spawn")
     jobs = list(jobs)
-    processes = min(workers, len(jobs)) or 1
-    pool = ProcessPool(processes, 0, start_worker, context=spawn)
+    pool = ProcessPool(min(workers, len(jobs)) or 1, 0, start_worker, context=spawn)
     try:
         futures = {pool.schedule(call, args=job): job for job in jobs}
         for future in as_completed(futures):

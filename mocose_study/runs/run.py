@@ -118,11 +118,8 @@ def prepare(configs: Sequence[Config], bar: bool = False) -> None:
     for config in rewritten:
         text_augment.check(config, load_corpus(config.corpus, config.corpus_size))
     for config in sorted(sharing, key=lambda c: c in rewritten):  # these take long
-        encoder = None
-        if "encoder" in SYSTEMS[config.method].reads:
-            encoder = load_encoder(config, device if config in rewritten else "cpu")
-        # the default length may be cut
-        if encoder and config.eval_max_length > Config.eval_max_length:
+        encoder = load_encoder(config, device if config in rewritten else "cpu")
+        if config.eval_max_length > Config.eval_max_length:  # the default may be cut
             check_positions(config, encoder, "eval_max_length")
         benchmarks.dev_tables(config.benchmark, config.dev)
         benchmarks.test_tables(config.benchmark)

@@ -173,4 +173,4 @@ def execute(notebook: str, profile: str) -> None:
         raise InputError(f"a cell fails, see {part}; {why}") from None
     os.replace(part, made)
     sums = files_of(notebook, profile) | {f"notebooks/{made.name}": before}
-    write_atomically(marker, lambda place: place.write_text(json.dumps(sums)))
+    write_atomically(marker, json.dumps(sums))

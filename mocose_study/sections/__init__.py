@@ -8,7 +8,7 @@ from importlib import import_module
 
 from .section import FUNCTIONS, Section
 
-FILES = "systems averaging queue heads views batch vectors differences simcse rate"
+FILES = "systems averaging queue heads views batch vectors differences simcse"
 for file in FILES.split():
     import_module(f".{file}", __package__)  # which puts its functions into FUNCTIONS
 SECTIONS: dict[str, Section] = {name: make() for name, make in FUNCTIONS.items()}

@@ -1,8 +1,8 @@
-"""Every system of the papers, at its own best rate."""
+"""Every system of the papers at its own best rate, and the search of these rates."""
 
 from mocose_study.config import choose
 
-from .section import Points, section
+from .section import Points, section, short
 
 FGSM = {"fgsm_epsilon": 5e-9, "precision": "float32"}  # in the headline, as theirs
 BERT = "bert-base-uncased"  # of the paper's rows
@@ -67,3 +67,26 @@ def full_length(systems=("MoCoSE", "SimCSE", "MoCoSE, code")) -> Points:
 def full_own_rate(systems=("MoCoSE", "SimCSE", "decay 0")) -> Points:
     """And over the whole epoch at the paper's own rate, 3e-5, without FGSM?"""
     return {x: choose(SYSTEMS, x, "system") | OWN_RATE for x in systems}
+
+
+OTHERS = ("SimCSE", "S-SimCSE", "SimCSE supervised", "IS-BERT", "CT", "DeCLUTR")
+TRAINED = {
+    "MoCoSE": {},
+    "MoCoSE, code": {"preset": "code", "fgsm_epsilon": 0.0},
+    "MoCoSE, described": {"preset": "described", "fgsm_epsilon": 0.0},
+    **{name: SYSTEMS[name] for name in OTHERS},
+}
+
+
+@section("02_encoders", seeds=[100], small=())
+def rate(
+    systems=tuple(TRAINED), rates=(1e-4, 3e-4, 1e-3, 3e-3), lengths=(300, 1000)
+) -> Points:
+    """Which rate and length does dev like best for each system?"""
+    return {
+        f"{name}, {short(value)}, {steps}": choose(TRAINED, name, "system")
+        | {"lr": value, "steps": steps}
+        for name in systems
+        for value in rates
+        for steps in lengths
+    }

@@ -11,7 +11,6 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
-from sklearn.feature_extraction.text import CountVectorizer
 
 from mocose_lib import InputError
 from mocose_study.config import Config
@@ -50,7 +49,6 @@ class WordAverage:
     def __init__(self, frame: pd.DataFrame):
         self.vectors = frame.to_numpy()
         self.rows = {word: i for i, word in enumerate(frame.index)}
-        self.counts = CountVectorizer(analyzer=self.words, vocabulary=self.rows)
 
     def words(self, sentence: str) -> list[str]:
         """The known words; a token that is unknown as a whole is cut at punctuation."""
@@ -59,10 +57,8 @@ class WordAverage:
         return [word for words in whole for word in words if word in self.rows]
 
     def encode(self, sentences) -> Float[np.ndarray, "n dim"]:
-        counts = self.counts.transform(sentences)
-        number = np.asarray(counts.sum(1))
-        vectors = counts @ self.vectors / np.maximum(number, 1)
-        return np.where(number == 0, self.vectors.mean(0), vectors).astype(np.float32)
+        known = ([self.rows[word] for word in self.words(s)] for s in sentences)
+        return np.array([self.vectors[rows or slice(None)].mean(0) for rows in known])
 
 
 class WordVectors(System):

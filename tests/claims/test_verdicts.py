@@ -13,7 +13,6 @@ from mocose_study.claims.verdicts import (
     Claim,
     has_range,
     judge,
-    scores,
     verdicts,
 )
 from mocose_study.config import InputError
@@ -142,12 +141,6 @@ def test_runs_that_lack_or_are_no_number_are_told():
     runs.loc[2, "sts_avg"] = math.nan
     x = judge(claim(), runs)
     assert x.word == "open" and x.reason == "sts_avg is no number for a, seeds [2]"
-
-
-def test_two_runs_of_one_seed_are_an_error():
-    runs = frame(a=71)
-    with pytest.raises(InputError, match="a has several runs of one seed"):
-        scores(pd.concat([runs, runs]), "a", "sts_avg")
 
 
 @pytest.mark.parametrize(

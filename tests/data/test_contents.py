@@ -1,8 +1,6 @@
 """Whatever decides a run's numbers is part of its name, by content."""
 
-import os
 import shutil
-from pathlib import Path
 
 import farm
 import pytest
@@ -82,10 +80,8 @@ def test_an_encoder_of_the_hub_is_named_by_its_revision(tmp_path, monkeypatch):
 
 def test_the_revision_is_that_of_the_copy_on_this_machine(tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    for when, commit in enumerate(("f01", "f00")):  # fetched by it: there is no refs
-        copy = tmp_path / "datasets--farm--text" / "snapshots" / commit
-        copy.mkdir(parents=True)
-        os.utime(copy, (when, when))
+    # one that was fetched by its commit, which leaves no `refs`
+    (tmp_path / "datasets--farm--text" / "snapshots" / "f00").mkdir(parents=True)
     assert revision_on_hub("farm/text", "dataset") == "f00"
     assert revision_on_hub("farm/nothing", "dataset") is None
 
@@ -102,8 +98,7 @@ def test_what_the_hub_alone_has_is_named_by_its_commit(monkeypatch):
 
 def test_a_runs_name_does_not_hang_on_the_runs_beside_it(monkeypatch):
     monkeypatch.setattr(encoders, "revision_on_hub", lambda name: None)
-    kinds = ("none", "typos", "synonym", "paraphrase")
-    configs = [Config(text_augmentation=kind) for kind in kinds]
+    configs = [Config(text_augmentation=kind) for kind in ("none", "paraphrase")]
     assert run_ids(configs) == [run_ids([config])[0] for config in configs]
 
 
@@ -125,4 +120,4 @@ def test_a_runs_name_does_not_hang_on_the_current_folder(tmp_path, monkeypatch):
         (tmp_path / name).write_text("another file")
     monkeypatch.chdir(tmp_path)
     assert [contents.digests(config, READS) for config in configs] == before
-    assert encoders.locate("./tiny") == Path("tiny")  # which is the one here
+    assert encoders.locate("./tiny").samefile(tmp_path / "tiny")

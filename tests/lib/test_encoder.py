@@ -161,7 +161,7 @@ def test_a_shuffle_of_positions_that_nothing_reads_is_refused(tiny, tmp_path, ki
     shape |= {"pos_att_type": ["p2c", "c2p"], "embedding_size": 16} | SHAPE
     encoder = Encoder.load(written(tiny, tmp_path, kind, **shape))
     shuffled = Settings(steps=1, batch_size=2, queue_size=0, position_shuffle=True)
-    with pytest.raises(InputError, match=f"no effect on {kind}; set it to False"):
+    with pytest.raises(InputError, match=f"no effect on this {kind}; set"):
         train(encoder, SENTENCES, shuffled, bar=False)
     assert not encoder.training and not encoder.pooler_trained
 
@@ -173,6 +173,29 @@ def test_embeddings_are_shared_where_a_model_has_words_alone(tiny, tmp_path):
     target = MoCoSE(shared, encoder).target.encoder.model
     words = encoder.model.get_input_embeddings()
     assert target is not encoder.model and target.get_input_embeddings() is words
+
+
+def test_layers_keeps_the_first_n(folder):
+    whole, cut = Encoder.load(folder), Encoder.load(folder, layers=1)
+    assert len(cut.model.encoder.layer) == 1
+    ids, mask = whole.pad(whole.tokenize(SENTENCES[:1]))
+    with torch.no_grad():
+        states = whole.model(ids, output_hidden_states=True).hidden_states
+        vectors = cut(cut.words(ids), mask)
+    torch.testing.assert_close(vectors, states[1][:, 0])
+
+
+@pytest.mark.parametrize(
+    ("kind", "layers"), [("modernbert", "layers"), ("longformer", "encoder.layer")]
+)
+def test_a_list_by_layer_is_cut_with_the_layers(tiny, tmp_path, kind, layers):
+    ends = dict(cls_token_id=2, sep_token_id=3, bos_token_id=2, eos_token_id=3)
+    shape = SHAPE | ends | {"num_hidden_layers": 3, "attention_window": [8] * 3}
+    encoder = Encoder.load(written(tiny, tmp_path / "a", kind, **shape), layers=1)
+    model = (again := Encoder.load(encoder.save(tmp_path / "b"))).model
+    by_layer = getattr(model.config, "layer_types", model.config.attention_window)
+    assert len(by_layer) == len(model.get_submodule(layers)) == 1
+    assert np.array_equal(encoder.encode(SENTENCES[:3]), again.encode(SENTENCES[:3]))
 
 
 def test_the_pooler_is_the_checkpoints_own_or_a_fresh_one_from_the_seed(tiny, tmp_path):

@@ -143,7 +143,7 @@ def test_the_front_page_is_the_finding_and_a_row_a_section(site):
 def test_bad_input_is_one_sentence(study):
     with pytest.raises(InputError, match="there is no profile 'tinny'"):
         make_report("tinny")
-    with pytest.raises(InputError, match="there are no notebooks"):
+    with pytest.raises(InputError, match="has no notebooks; call it in a checkout"):
         make_report("tiny")
 
 

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -18,7 +17,7 @@ from mocose_study.data import benchmarks
 from mocose_study.data.git import code_at
 from mocose_study.fast import processor
 from mocose_study.runs import files, measure, run
-from mocose_study.runs.files import finite, read_run, read_whole, run_file, run_ids
+from mocose_study.runs.files import read_run, read_whole, run_file, run_ids
 from mocose_study.runs.progress import seconds_of
 
 PINNED = "edd0d6e414cd0013"  # of all defaults; see the test that reads it
@@ -138,25 +137,12 @@ def test_it_is_said_that_captions_choose_if_no_own_pairs_do(small, study, caplog
 
 
 # --- the Config in a run file ---
-def test_a_file_keeps_its_config_when_a_default_changes(finished, monkeypatch):
-    """As if `temperature` had become 0.05 later: the run of the file had 0.07."""
-    config, path = finished
+def test_a_default_that_changes_gets_a_new_number(finished, monkeypatch):
+    """Then raise it, rewrite the committed runs, and put the new digest here."""
+    assert (files.DEFAULTS, files.digest(files.defaults())) == (1, PINNED)
     monkeypatch.setattr(files, "DEFAULTS", 2)
-    monkeypatch.setattr(files, "FORMER", {1: {"temperature": 0.07}})
-    files.defaults.cache_clear()
-    assert read_run(path)["config"] == finite(asdict(config)) | {"temperature": 0.07}
-    files.write_run(path, read_run(path))
-    assert plain(path)["defaults"] == 2 and plain(path)["config"]["temperature"] == 0.07
-    monkeypatch.undo()
-    files.defaults.cache_clear()
-    with pytest.raises(InputError, match=r"newer code has written it \(defaults 2\)"):
-        read_run(path)
-
-
-def test_a_default_that_changes_gets_a_new_number():
-    """If not, raise `files.DEFAULTS`, put the old value into `files.FORMER`, and then
-    the new digest here. A new field changes the digest alone."""
-    assert (files.DEFAULTS, files.digest(files.defaults(files.DEFAULTS))) == (1, PINNED)
+    with pytest.raises(InputError, match=r"other code has written it \(defaults 1\)"):
+        read_run(finished[1])
 
 
 # --- run files that are not as they were written ---
