@@ -7,10 +7,7 @@ from .settings import Settings
 
 
 def learning_rate(step: int, steps: int, warmup: int) -> float:
-    """Factor on the peak rate after `step` steps: a linear rise, then a fall to 0.
-
-    The warm-up takes all steps where it is longer than the training.
-    """
+    """Factor on the peak rate after `step` steps: a linear rise, then a fall to 0."""
     warmup = min(warmup, steps)
     return min(
         (step + 1) / max(1, warmup), 1 - (step - warmup) / max(1, steps - warmup)

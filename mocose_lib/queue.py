@@ -73,7 +73,6 @@ class NegativeQueue(nn.Module):
 
     def _load_from_state_dict(self, state, prefix, *rest) -> None:
         for name in ("keys", "born"):  # which are as long as what is loaded
-            setattr(
-                self, name, getattr(self, name).new_empty(state[prefix + name].shape)
-            )
+            shape = state[prefix + name].shape
+            setattr(self, name, getattr(self, name).new_empty(shape))
         super()._load_from_state_dict(state, prefix, *rest)

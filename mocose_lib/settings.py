@@ -60,7 +60,8 @@ class Settings:
     target_dropout: bool = True  # the target drops activations, too
     projection_layers: Annotated[int, Range(0, 3)] = 1
     predictor_layers: Annotated[int, Range(0, 3)] = 2
-    predictor_dim: Annotated[int, Range(2, 10**9)] | None = None  # None: the width
+    # output of both heads; None: the width
+    predictor_dim: Annotated[int, Range(2, 10**9)] | None = None
     pooler_activation: Literal["none", "tanh"] = "none"
     heads: Literal["published", "plain"] = "published"  # plain: Linear and ReLU
     head_dropout: Share = 0.1

@@ -75,7 +75,7 @@ DAMAGES = {
     "no heads": partial(changed, num_attention_heads=0),
     "no width": partial(changed, hidden_size=None),
     "no words": partial(changed, vocab_size=0),
-    "1000000 layers": partial(changed, num_hidden_layers=1_000_000),
+    "asks for 1000000 layers": partial(changed, num_hidden_layers=1_000_000),
     "quantised": partial(changed, quantization_config={"quant_method": "gptq"}),
 }
 
@@ -83,11 +83,11 @@ DAMAGES = {
 @pytest.mark.parametrize("kind", DAMAGES)
 def test_a_damaged_encoder_is_one_clear_sentence(broken, kind):
     DAMAGES[kind](broken)
-    with pytest.raises(InputError, match=r"damaged|has no limit") as caught:
+    with pytest.raises(InputError, match="damaged") as caught:
         Encoder.load(broken)
     said = str(caught.value)
     assert str(broken) in said and "\n" not in said
-    if kind[0].isdigit() or kind.startswith(("mis", "NaN", "the")):
+    if kind[0].isdigit() or kind.startswith(("mis", "NaN", "the", "asks")):
         assert kind in said
 
 
