@@ -85,7 +85,8 @@ class Verdict:
 def verdicts(claims: Sequence[Claim], runs: pd.DataFrame) -> dict[str, Verdict]:
     """The verdict of each claim of a section, by id.
 
-    `runs` has one row per label and seed: also fixed, columns of `STREAMS`, metrics.
+    `runs` has one row per run: label, seed, fixed, columns of `STREAMS`, metrics.
+    Raises InputError where a point has two runs of a seed.
     """
     judged: dict[str, Verdict] = {}
     undecided, before = list(claims), math.inf
@@ -153,6 +154,8 @@ def scores(runs: pd.DataFrame, label: str, metric: str) -> Scores:
     own = runs[runs["label"] == label] if len(runs) else runs
     if own.empty or metric not in own:
         return Scores({})
+    if own["seed"].duplicated().any():
+        raise InputError(f"{label} has several runs of one seed; give other labels.")
     by_seed = dict(zip(own["seed"], own[metric].astype(float), strict=True))
     streams = tuple(map(str, own.iloc[0].reindex(STREAMS)))
     return Scores(by_seed, streams, bool(own["fixed"].all()))

@@ -140,8 +140,7 @@ def untrained(config: Config) -> float | None:
     encoder = load_encoder(config, "cpu")
     if config.pooling == "cls_pooler" and not encoder.pooler_trained:
         return None
-    pairs = benchmarks.test_tables(config.benchmark)
-    return evaluate(encoder.encode, pairs)["average"]
+    return evaluate(encoder.encode, benchmarks.test_tables(config.benchmark))["average"]
 
 
 def gain(before: float | None, after: float | None) -> str:

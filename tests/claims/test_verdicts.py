@@ -6,15 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mocose_study.claims import verdicts as rules
 from mocose_study.claims.stats import POWER, interval, with_power
-from mocose_study.claims.verdicts import (
-    NO_RUNS,
-    STREAMS,
-    Claim,
-    has_range,
-    judge,
-    verdicts,
-)
+from mocose_study.claims.verdicts import NO_RUNS, STREAMS, Claim, has_range, judge
 from mocose_study.config import InputError
 
 # of five seeds: variance 0.025, standard error 0.0707, t(0.975, 4) = 2.776: 0.196;
@@ -141,6 +135,8 @@ def test_runs_that_lack_or_are_no_number_are_told():
     runs.loc[2, "sts_avg"] = math.nan
     x = judge(claim(), runs)
     assert x.word == "open" and x.reason == "sts_avg is no number for a, seeds [2]"
+    with pytest.raises(InputError, match="a has several runs of one seed"):
+        judge(claim(), pd.concat([runs, runs]))
 
 
 @pytest.mark.parametrize(
@@ -164,7 +160,7 @@ def test_holm_widens_the_intervals_of_a_section_and_steps_down():
     def word_of_first(*others: float) -> str:
         means = dict(zip("acd", (70.22, *(70 + x for x in others)), strict=False))
         claims = [claim(a=label, id=label) for label in means]
-        return verdicts(claims, frame(**means, b=70))["a"].word
+        return rules.verdicts(claims, frame(**means, b=70))["a"].word
 
     assert word_of_first() == "supported"
     assert word_of_first(0.0, 0.05) == "open"
@@ -173,9 +169,9 @@ def test_holm_widens_the_intervals_of_a_section_and_steps_down():
 
 
 def test_a_claim_without_runs_counts_in_the_family():
-    told = verdicts([claim(), claim(a="gone", id="gone")], frame(a=70.22, b=70))
+    told = rules.verdicts([claim(), claim(a="gone", id="gone")], frame(a=70.22, b=70))
     assert [told[x].word for x in ("x", "gone")] == ["open", NO_RUNS]
-    assert verdicts([], frame(a=70)) == {}
+    assert rules.verdicts([], frame(a=70)) == {}
 
 
 def test_a_section_has_range_where_the_known_harm_shows():

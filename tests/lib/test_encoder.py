@@ -73,7 +73,11 @@ def test_encode_turns_dropout_off_and_leaves_mode_and_random_numbers_as_they_wer
     assert torch.equal(after, torch.rand(3))
     with pytest.raises(ZeroDivisionError):  # so does an error inside
         encoder.encode(SENTENCES, distort=lambda words, mask: 1 / 0)
-    assert encoder.training and not encoder.model.embeddings.training
+    assert (
+        encoder.training
+        and encoder.model.encoder.training
+        and not encoder.model.embeddings.training
+    )
 
 
 def test_no_sentence_an_empty_sentence_and_padding_by_hand(encoder):
@@ -161,7 +165,7 @@ def test_a_shuffle_of_positions_that_nothing_reads_is_refused(tiny, tmp_path, ki
     shape |= {"pos_att_type": ["p2c", "c2p"], "embedding_size": 16} | SHAPE
     encoder = Encoder.load(written(tiny, tmp_path, kind, **shape))
     shuffled = Settings(steps=1, batch_size=2, queue_size=0, position_shuffle=True)
-    with pytest.raises(InputError, match=f"no effect on this {kind}; set"):
+    with pytest.raises(InputError, match=f"no effect on this {kind}; set it to False"):
         train(encoder, SENTENCES, shuffled, bar=False)
     assert not encoder.training and not encoder.pooler_trained
 

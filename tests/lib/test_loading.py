@@ -103,10 +103,11 @@ def test_a_name_that_the_hub_cannot_have_is_never_asked_for(name, monkeypatch):
 
 
 OPTIONS = {
+    "layers = -1": {"layers": -1},
+    "layers = 3 .* less than or equal to 2": {"layers": 3},
     "max_length = 2": {"max_length": 2},  # [CLS] and [SEP] alone
     "pooling = 'max'": {"pooling": "max"},
     r"dropout = 1\.5": {"dropout": 1.5},
-    "layers = 3 .* less than or equal to 2": {"layers": 3},
 }
 
 

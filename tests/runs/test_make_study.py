@@ -27,7 +27,6 @@ from mocose_study.config import configure
 from mocose_study.fast import processor
 from mocose_study.runs import progress
 from mocose_study.runs import study as make
-from mocose_study.runs.files import run_files
 from mocose_study.sections import SECTIONS
 from mocose_study.systems import SYSTEMS
 
@@ -143,7 +142,7 @@ def test_what_is_missing_changed_or_old_is_made(folder, capsys, monkeypatch):
 
 
 def test_a_notebook_waits_for_runs_of_another_section_that_it_shows():
-    (run, *_) = run_files(SECTIONS["heads"].configs("tiny"), "tiny").values()
+    (run, *_) = make.run_files(SECTIONS["heads"].configs("tiny"), "tiny").values()
     assert f"data/runs/tiny/{run.name}" in make.files_of("10_geometry", "tiny")
 
 
